@@ -1,0 +1,90 @@
+"""Every error that Interlace raises on purpose.
+
+Each names the argument or construct, what is allowed and what to do instead. None may
+hold private data: a message is built from public parameters and metadata only.
+"""
+
+from __future__ import annotations
+
+
+class InterlaceError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class ParameterError(InterlaceError, ValueError):
+    """A parameter lies outside its domain (NaN, infinite, negative, reversed bounds, ...)."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name = name
+        super().__init__(f"{name}: {problem}")
+
+
+class RelationMismatch(InterlaceError, ValueError):
+    """Guarantees for different neighbouring relations were mixed (R10)."""
+
+
+class Unproven(InterlaceError, TypeError):
+    """A claim was asked for that no theorem covers under concurrent, adaptive use."""
+
+
+class BudgetExceeded(InterlaceError):
+    """A filter or an account refuses a mechanism; nothing has changed.
+
+    ``spent``, ``requested`` and ``remaining`` are guarantees in the filter's own notion.
+    """
+
+    def __init__(self, spent: object, requested: object, remaining: object) -> None:
+        self.spent = spent
+        self.requested = requested
+        self.remaining = remaining
+        super().__init__(
+            f"the budget does not hold this: requested {requested}, remaining {remaining}, "
+            f"spent {spent}. Ask for less, or ask the custodian for a larger quota."
+        )
+
+
+class QueryRefused(InterlaceError):
+    """A query is not allowed. Decided from its text and public metadata alone (R7).
+
+    ``construct`` is what was refused, ``position`` its (line, column) in the text, if known.
+    """
+
+    def __init__(
+        self, construct: str, reason: str, position: tuple[int, int] | None = None
+    ) -> None:
+        self.construct = construct
+        self.position = position
+        where = f" at line {position[0]}, column {position[1]}" if position else ""
+        super().__init__(f"{construct}{where}: {reason}")
+
+
+class SessionHalted(InterlaceError):
+    """The session has given all the answers it may give."""
+
+
+class SessionClosed(InterlaceError):
+    """The session no longer exists for this process or was closed."""
+
+
+class NameTaken(InterlaceError, ValueError):
+    """An account or a dataset of that name exists already."""
+
+
+class NotFound(InterlaceError, LookupError):
+    """No account, dataset or session of that name."""
+
+
+class DataError(InterlaceError):
+    """A source cannot be registered as declared."""
+
+
+class EngineError(InterlaceError):
+    """The engine failed after a scan began. One public form; the charge is kept (R7)."""
+
+
+class LedgerError(InterlaceError):
+    """The ledger cannot be read or written."""
+
+
+class LedgerCorrupt(LedgerError):
+    """The ledger's chain or its contents do not hold together; names the first bad event."""
