@@ -138,3 +138,8 @@ class Interval:
 
 ZERO = Interval.of(0)
 ONE = Interval.of(1)
+#: The circle constant to 60 digits, cut and raised in the last.
+PI = Interval(
+    Decimal("3.14159265358979323846264338327950288419716939937510582097494"),
+    Decimal("3.14159265358979323846264338327950288419716939937510582097495"),
+)

@@ -50,22 +50,66 @@ class Plan(Protocol):
         """Whether removing a unit can only lower every cell."""
 
 
-@dataclass(frozen=True)
-class Query:
-    """One question to a session: at most one of the three public integers is given.
+LARGEST_INTEGER = 2**62
+"""Bound of every public integer in a query and of every answer."""
 
-    ``at_least`` and ``at_most`` ask a sparse vector for a comparison; ``guess`` is what the
-    analyst expects the value to be.
+
+@dataclass(frozen=True)
+class Comparison:
+    """A public test of the value that was read: passed iff the map's result is >= 0.
+
+    The map is 1-Lipschitz, sign * value - offset or |value - offset| - margin, so it cannot
+    stretch a sensitivity.
+
+    >>> Comparison.at_most(5)(3), Comparison.distance(10, 2)(4)
+    (2, 4)
     """
 
+    sign: int = 1
+    offset: int = 0
+    margin: int = 0
+    absolute: bool = False
+
+    @classmethod
+    def at_least(cls, threshold: int) -> Comparison:
+        """Passed iff value >= threshold."""
+        return cls(1, _public(threshold, "at_least"))
+
+    @classmethod
+    def at_most(cls, threshold: int) -> Comparison:
+        """Passed iff value <= threshold."""
+        return cls(-1, -_public(threshold, "at_most"))
+
+    @classmethod
+    def distance(cls, guess: int, tolerance: int) -> Comparison:
+        """Passed iff the guess is off by at least ``tolerance``."""
+        return cls(1, _public(guess, "guess"), _public(tolerance, "tolerance"), absolute=True)
+
+    @property
+    def rising(self) -> bool:
+        """Whether a larger value always makes the test easier to pass."""
+        return self.sign > 0 and not self.absolute
+
+    def __call__(self, value: int) -> int:
+        moved = self.sign * value - self.offset
+        return (abs(moved) if self.absolute else moved) - self.margin
+
+
+def _public(value: int, name: str) -> int:
+    return natural(value, name, minimum=-LARGEST_INTEGER, maximum=LARGEST_INTEGER)
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question to a session: a plan, and where the mechanism wants it a public
+    ``comparison`` (sparse vector) or a ``guess`` at the value (guess-and-check)."""
+
     plan: Plan
-    at_least: int | None = None
-    at_most: int | None = None
+    comparison: Comparison | None = None
     guess: int | None = None
 
     def __post_init__(self) -> None:
-        given = [n for n in ("at_least", "at_most", "guess") if getattr(self, n) is not None]
-        if len(given) > 1:
-            raise ParameterError(given[1], f"cannot be combined with {given[0]}: give one of them")
-        for name in given:
-            natural(getattr(self, name), name, minimum=-(2**62), maximum=2**62)
+        if self.guess is not None:
+            if self.comparison is not None:
+                raise ParameterError("guess", "cannot be combined with a comparison")
+            _public(self.guess, "guess")

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
 
 from interlace.core.composition import Composition
 from interlace.core.laws import Law
-from interlace.core.queries import Plan, Query
+from interlace.core.queries import Comparison, Plan, Query
 
-Secret = int
+Secret = tuple[int, ...]
+"""What was drawn at opening from the mechanism's opening law."""
 Public = Any
 """The public state: whatever ``start`` gives and ``after`` folds; a frozen value."""
-Outcome = int | tuple[int, ...]
+Outcome = tuple[int, ...]
+"""One integer for each cell of the plan: value (or comparison) plus noise."""
 
 
 @dataclass(frozen=True)
@@ -27,40 +30,6 @@ class Halted:
     """No more answers; ``reason`` is public and tells what to do."""
 
     reason: str
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A public 1-Lipschitz map of the integer that was read: sign * value - offset, or
-    |value - offset| - margin. It cannot stretch a sensitivity.
-
-    >>> Reading.at_most(5)(3), Reading.distance(10, 2)(4)
-    (2, 4)
-    """
-
-    sign: int = 1
-    offset: int = 0
-    margin: int = 0
-    absolute: bool = False
-
-    @classmethod
-    def at_least(cls, threshold: int) -> Reading:
-        """value - threshold: not negative iff value >= threshold."""
-        return cls(1, threshold)
-
-    @classmethod
-    def at_most(cls, threshold: int) -> Reading:
-        """threshold - value: not negative iff value <= threshold."""
-        return cls(-1, -threshold)
-
-    @classmethod
-    def distance(cls, guess: int, tolerance: int) -> Reading:
-        """|value - guess| - tolerance: not negative iff the guess is that far off."""
-        return cls(1, guess, tolerance, absolute=True)
-
-    def __call__(self, value: int) -> int:
-        moved = self.sign * value - self.offset
-        return (abs(moved) if self.absolute else moved) - self.margin
 
 
 @dataclass(frozen=True)
@@ -72,24 +41,30 @@ class Add:
 
 @dataclass(frozen=True)
 class Move:
-    """What touches private data in one round: the plan to read, the map, the kernel."""
+    """What touches private data in one round: the plan to read, the public map of what was
+    read (None: the values themselves), the kernel."""
 
     plan: Plan
-    reading: Reading
     kernel: Add
+    comparison: Comparison | None = None
+
+
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What leaves: a noisy value, a verdict (bool), or a tuple of noisy values.
+    """What leaves: a noisy value, a verdict, or both.
 
     ``interval`` contains the exact bounded answer with probability ``confidence``; it covers
-    the noise only, not what clamping and bounding change. None where there is no number.
+    the noise only, not what clamping and bounding change. One for each cell of a vector (all
+    hold together); None where there is no number.
     """
 
     value: int | bool | tuple[int, ...]
-    interval: tuple[int, int] | None = None
-    confidence: float = 0.95
+    verdict: bool | None = None
+    interval: Span | tuple[Span, ...] | None = None
+    confidence: Fraction = Fraction(19, 20)
 
 
 class Mechanism(Protocol):
@@ -108,7 +83,7 @@ class Mechanism(Protocol):
         """What to read and which kernel to run. Raises ParameterError for a query that
         this mechanism does not take; nothing is drawn then."""
 
-    def answer(self, secret: Secret, public: Public, query: Query, outcome: int) -> Answer:
+    def answer(self, secret: Secret, public: Public, query: Query, outcome: Outcome) -> Answer:
         """Deterministic. Sees the secret and value + noise, never the value."""
 
     def after(self, public: Public, query: Query, answer: Answer) -> Public:
@@ -118,6 +93,7 @@ class Mechanism(Protocol):
 Program = Generator[tuple[str, Query], Answer, Answer]
 
 
+@runtime_checkable
 class Composite(Protocol):
     """A public program over child mechanisms, which it may interleave at will.
 
@@ -132,7 +108,8 @@ class Composite(Protocol):
     def guarantee(self) -> Composition: ...
 
     def program(self, public: Public, query: Query) -> Program | Halted:
-        """One round: yields (child, query), receives its Answer, returns the round's."""
+        """One round: yields (child, query), receives its Answer, returns the round's.
+        Deterministic: a restart runs it again on the answers that were released."""
 
     def start(self) -> Public: ...
 

@@ -1,0 +1,90 @@
+"""Discrete Gaussian noise on a declared number of adaptively chosen integer queries."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from interlace.core.composition import Composition, compose
+from interlace.core.exact import Real, natural, rational
+from interlace.core.guarantees import ZCDP
+from interlace.core.interval import Interval
+from interlace.core.laws import DiscreteGaussian, Law, Point
+from interlace.core.mechanisms.additive import cells, one_of, plain, released, spent
+from interlace.core.mechanisms.protocol import Add, Answer, Halted, Move, Outcome, Secret
+from interlace.core.queries import Query
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """``answers`` noisy values, each with discrete Gaussian noise (FORMULAS 8.4).
+
+    ``sigma`` is the noise for a query of l2 sensitivity ``sensitivity`` and grows in
+    proportion to that of the query asked; or give ``rho``, the zCDP loss of each answer. The
+    guarantee is ``answers`` times sensitivity^2/(2 sigma^2), from the sigma that is served.
+
+    Raises ParameterError for parameters out of range or both of sigma and rho.
+
+    >>> Gaussian(rho=0.005, answers=20).sigma
+    Fraction(10, 1)
+    """
+
+    sigma: Fraction
+    answers: int
+    sensitivity: int
+
+    def __init__(
+        self,
+        *,
+        sigma: Real | None = None,
+        rho: Real | None = None,
+        answers: int = 1,
+        sensitivity: int = 1,
+    ) -> None:
+        name, value = one_of(sigma=sigma, rho=rho)
+        exact = rational(value, name, above=True)
+        bound = natural(sensitivity, "sensitivity", maximum=2**62)
+        law = DiscreteGaussian(exact if name == "sigma" else _root(bound**2 / (2 * exact)))
+        object.__setattr__(self, "sigma", law.sigma)
+        object.__setattr__(self, "answers", natural(answers, "answers"))
+        object.__setattr__(self, "sensitivity", bound)
+
+    @property
+    def guarantee(self) -> Composition:
+        rho = Fraction(self.sensitivity**2) / (2 * self.sigma**2)
+        return compose([(ZCDP(rho), self.answers)])
+
+    def law(self, query: Query) -> Law:
+        """The noise of one answer: sigma in proportion to the plan's l2 sensitivity."""
+        squared = max(1, query.plan.sensitivity.l2_squared)
+        sigma = _root(self.sigma**2 * squared / self.sensitivity**2)
+        return cells(DiscreteGaussian(sigma), query.plan.size)
+
+    def opening(self) -> Law:
+        return Point()
+
+    def start(self) -> int:
+        return 0
+
+    def move(self, public: int, query: Query) -> Move | Halted:
+        plain(query, "a Gaussian session")
+        if public >= self.answers:
+            return spent(self.answers)
+        return Move(query.plan, Add(self.law(query)))
+
+    def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
+        del secret, public
+        return released(outcome, self.law(query))
+
+    def after(self, public: int, query: Query, answer: Answer) -> int:
+        del query, answer
+        return public + 1
+
+
+def _root(square: Fraction) -> Fraction:
+    """A rational that is not below the square root, exact for squares of rationals."""
+    n, d = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    if n * n == square.numerator and d * d == square.denominator:
+        return Fraction(n, d)
+    return Fraction(Interval.of(square).sqrt().upper)

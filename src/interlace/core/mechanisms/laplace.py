@@ -1,0 +1,78 @@
+"""Discrete Laplace noise on a declared number of adaptively chosen integer queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from interlace.core.composition import Composition, compose
+from interlace.core.exact import Real, natural, rational
+from interlace.core.guarantees import PureDP
+from interlace.core.laws import DiscreteLaplace, Law, Point
+from interlace.core.mechanisms.additive import cells, one_of, plain, released, spent
+from interlace.core.mechanisms.protocol import Add, Answer, Halted, Move, Outcome, Secret
+from interlace.core.queries import Query
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """``answers`` noisy values, each with discrete Laplace noise (FORMULAS 8.2, Lemma 7).
+
+    ``scale`` is the noise for a query of l1 sensitivity ``sensitivity`` and grows in
+    proportion to that of the query asked; or give ``epsilon``, the loss of each answer. The
+    guarantee is ``answers`` times sensitivity/scale, computed from the scale that is served.
+
+    Raises ParameterError for parameters out of range or both of scale and epsilon.
+
+    >>> Laplace(epsilon=0.1, answers=20).scale
+    Fraction(10, 1)
+    """
+
+    scale: Fraction
+    answers: int
+    sensitivity: int
+
+    def __init__(
+        self,
+        *,
+        scale: Real | None = None,
+        epsilon: Real | None = None,
+        answers: int = 1,
+        sensitivity: int = 1,
+    ) -> None:
+        name, value = one_of(scale=scale, epsilon=epsilon)
+        exact = rational(value, name, above=True)
+        bound = natural(sensitivity, "sensitivity", maximum=2**62)
+        law = DiscreteLaplace(exact if name == "scale" else bound / exact)
+        object.__setattr__(self, "scale", law.scale)
+        object.__setattr__(self, "answers", natural(answers, "answers"))
+        object.__setattr__(self, "sensitivity", bound)
+
+    @property
+    def guarantee(self) -> Composition:
+        return compose([(PureDP(self.sensitivity / self.scale), self.answers)])
+
+    def law(self, query: Query) -> Law:
+        """The noise of one answer: its scale in proportion to the plan's l1 sensitivity."""
+        bound = max(1, query.plan.sensitivity.l1)
+        return cells(DiscreteLaplace(self.scale * bound / self.sensitivity), query.plan.size)
+
+    def opening(self) -> Law:
+        return Point()
+
+    def start(self) -> int:
+        return 0
+
+    def move(self, public: int, query: Query) -> Move | Halted:
+        plain(query, "a Laplace session")
+        if public >= self.answers:
+            return spent(self.answers)
+        return Move(query.plan, Add(self.law(query)))
+
+    def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
+        del secret, public
+        return released(outcome, self.law(query))
+
+    def after(self, public: int, query: Query, answer: Answer) -> int:
+        del query, answer
+        return public + 1

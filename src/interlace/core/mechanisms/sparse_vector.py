@@ -1,0 +1,126 @@
+"""The sparse vector of Lyu, Su and Li, with one threshold noise for all its answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from interlace.core.composition import Composition, compose
+from interlace.core.errors import ParameterError
+from interlace.core.exact import Real, natural, rational
+from interlace.core.guarantees import PureDP
+from interlace.core.laws import DiscreteLaplace, Law
+from interlace.core.mechanisms.protocol import Add, Answer, Halted, Move, Outcome, Secret
+from interlace.core.queries import Query
+
+
+@dataclass(frozen=True)
+class SparseVector:
+    """Tells whether a comparison with a public threshold passes; pays only for the passes.
+
+    ``epsilon`` is the whole loss; the session halts after ``cutoff`` passes, however many
+    comparisons fail before. The threshold's noise is drawn once, for plans that move by at
+    most ``sensitivity``. With ``monotone`` the noise of each comparison is halved: then only
+    monotone plans (counts, sums of non-negative columns) and ``at_least`` are taken.
+
+    ``threshold_share`` is the part of epsilon that the threshold's noise gets; by default
+    1 : (2 cutoff)^(2/3), or 1 : cutoff^(2/3) when monotone, as the authors advise.
+
+    Source: FORMULAS 8.6 (Alg. 1 of Lyu, Su, Li; Lemma 6): the loss is
+    sensitivity/b + 2 cutoff sensitivity/b' for noise scales b, b' (half the second term when
+    monotone), with discrete Laplace noise; it holds against adaptive queries.
+
+    Raises ParameterError for parameters out of range.
+
+    >>> SparseVector(epsilon=1, cutoff=4).guarantee.epsilon(0) <= 1
+    True
+    """
+
+    epsilon: Fraction
+    cutoff: int
+    sensitivity: int
+    monotone: bool
+    threshold_share: Fraction
+
+    def __init__(
+        self,
+        *,
+        epsilon: Real,
+        cutoff: int = 1,
+        sensitivity: int = 1,
+        monotone: bool = False,
+        threshold_share: Real | None = None,
+    ) -> None:
+        exact = rational(epsilon, "epsilon", above=True)
+        passes = natural(cutoff, "cutoff", maximum=10**6)
+        if threshold_share is None:
+            factor = passes if monotone else 2 * passes
+            share = Fraction(1000, 1000 + round(1000 * factor ** (2 / 3)))
+        else:
+            share = rational(threshold_share, "threshold_share", above=True, maximum=1)
+            if share == 1:
+                raise ParameterError("threshold_share", "must be below 1: queries need noise too")
+        object.__setattr__(self, "epsilon", exact)
+        object.__setattr__(self, "cutoff", passes)
+        object.__setattr__(self, "sensitivity", natural(sensitivity, "sensitivity", maximum=2**62))
+        object.__setattr__(self, "monotone", bool(monotone))
+        object.__setattr__(self, "threshold_share", share)
+        self.opening(), self.query_noise()  # refuses scales out of range now, not at a query
+
+    @property
+    def guarantee(self) -> Composition:
+        shifts = Fraction(self._shifts)
+        epsilon = self.sensitivity / self.opening().scale + shifts / self.query_noise().scale
+        return compose([PureDP(epsilon)])
+
+    @property
+    def _shifts(self) -> int:
+        """How far the passing comparisons move together: the 2 is the threshold's own shift,
+        which comes on top of the value's unless all move the same way."""
+        return (1 if self.monotone else 2) * self.cutoff * self.sensitivity
+
+    def opening(self) -> DiscreteLaplace:
+        return DiscreteLaplace(self.sensitivity / (self.epsilon * self.threshold_share))
+
+    def query_noise(self) -> DiscreteLaplace:
+        """The law of the noise of each comparison."""
+        return DiscreteLaplace(self._shifts / (self.epsilon * (1 - self.threshold_share)))
+
+    def start(self) -> int:
+        """The public state: how many passes are left."""
+        return self.cutoff
+
+    def move(self, public: int, query: Query) -> Move | Halted:
+        self._check(query)
+        if public == 0:
+            return Halted(f"the sparse vector has given its {self.cutoff} passes")
+        return Move(query.plan, Add(self.query_noise()), query.comparison)
+
+    def _check(self, query: Query) -> None:
+        plan = query.plan
+        if query.guess is not None or query.comparison is None:
+            raise ParameterError("at_least", "a sparse vector needs at_least= or at_most=")
+        if plan.size != 1:
+            raise ParameterError("sql", "a sparse vector compares one number at a time")
+        if plan.sensitivity.linf > self.sensitivity:
+            raise ParameterError(
+                "sql",
+                f"one unit moves this by up to {plan.sensitivity.linf}, and the session was "
+                f"opened for {self.sensitivity}: open one with "
+                f"sensitivity={plan.sensitivity.linf}",
+            )
+        if self.monotone and not (plan.monotone and query.comparison.rising):
+            raise ParameterError(
+                "at_least",
+                "a monotone sparse vector takes only counts and sums of non-negative columns, "
+                "and only at_least=: open one with monotone=False",
+            )
+
+    def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
+        del public, query
+        passed = outcome[0] >= secret[0]
+        return Answer(passed, verdict=passed)
+
+    def after(self, public: int, query: Query, answer: Answer) -> int:
+        del query
+        return public - 1 if answer.verdict else public
