@@ -58,7 +58,7 @@ MARKDOWN = sorted(name for name in FILES if name.endswith(".md"))
 
 def _pins(name: str) -> dict[tuple[str, str], str]:
     """From (package, marker) to (everything else that the pin says)."""
-    pins = {}
+    pins: dict[tuple[str, str], str] = {}
     for entry in FILES[f"requirements/{name}.txt"].replace("\\\n", " ").splitlines():
         line, *hashes = entry.split("--hash=")
         assert hashes, f"no hash for {line}"
