@@ -66,6 +66,14 @@ class SessionClosed(InterlaceError):
     """The session no longer exists for this process or was closed."""
 
 
+class KeyConflict(InterlaceError):
+    """An idempotency key was used before, for another question; nothing was drawn."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(f"key {key!r} named another question before: use a new key for this one")
+
+
 class NameTaken(InterlaceError, ValueError):
     """An account or a dataset of that name exists already."""
 
@@ -86,5 +94,16 @@ class LedgerError(InterlaceError):
     """The ledger cannot be read or written."""
 
 
+class AlreadyRecorded(LedgerError):
+    """The ledger holds an event of that identity already; nothing was written (R5, R6)."""
+
+
 class LedgerCorrupt(LedgerError):
-    """The ledger's chain or its contents do not hold together; names the first bad event."""
+    """The ledger's chain or its contents do not hold together.
+
+    ``event`` is the number of the first bad event, where one can be named.
+    """
+
+    def __init__(self, problem: str, event: int | None = None) -> None:
+        self.event = event
+        super().__init__(problem if event is None else f"event {event}: {problem}")

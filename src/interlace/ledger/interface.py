@@ -1,0 +1,143 @@
+"""What a ledger is: an append-only, ordered, hash-chained list of events.
+
+Everything that the centre must remember is an event; all state is a fold over events. The
+ledger stores, orders and excludes. It holds no rule of privacy: who may spend what is
+decided in ``centre``, inside a transaction of the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+#: The kinds of which the ledger guards an identity. Any other name is a kind too.
+DATASET: Final = "dataset"  # one per (dataset, round): the round is the dataset's version
+ACCOUNT: Final = "account"  # one per account
+SESSION: Final = "session"  # one per session: its charge, and its secret opening
+ANSWER: Final = "answer"  # one per (session, round), and one per (session, key)
+CLOSED: Final = "closed"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened. ``seq`` counts from 1 without gaps.
+
+    ``round`` is an answer's place in its session, or a dataset's version. ``key`` is the
+    caller's idempotency key. ``secret`` is a session's opening and is never printed.
+    ``hash`` chains the event to all before it.
+    """
+
+    seq: int
+    kind: str
+    dataset: str | None
+    account: str | None
+    session: str | None
+    round: int | None
+    key: str | None
+    body: Mapping[str, Any]  # JSON values without floats; whoever folds an event checks them
+    secret: bytes | None = field(repr=False)
+    hash: str
+
+
+@dataclass(frozen=True)
+class Head:
+    """How far a ledger goes: the number and the hash of its last event.
+
+    Kept outside the ledger, it proves later that nothing up to it was changed or cut off.
+    """
+
+    seq: int
+    hash: str
+
+
+class Reads(Protocol):
+    """What can be read, inside a transaction (with its own events) and outside it."""
+
+    def events(
+        self,
+        kind: str | None = None,
+        *,
+        account: str | None = None,
+        session: str | None = None,
+        dataset: str | None = None,
+        after: int = 0,
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[Event]:
+        """The events that match everything given and have ``seq > after``, in order.
+
+        The events are those at the time of the call, whatever is appended while they are
+        consumed. They are fetched in pages; no lock is held between them.
+        """
+
+    def last(
+        self,
+        kind: str | None = None,
+        *,
+        account: str | None = None,
+        session: str | None = None,
+        dataset: str | None = None,
+    ) -> Event | None:
+        """The latest event that matches everything given."""
+
+    def answer(self, session: str, round: int) -> Event | None:
+        """The answer that a session gave in a round."""
+
+    def answer_by_key(self, session: str, key: str) -> Event | None:
+        """The answer that a session gave under an idempotency key."""
+
+    def head(self) -> Head:
+        """Number and hash of the last event; ``seq`` 0 for a ledger without events."""
+
+
+class Transaction(Reads, Protocol):
+    """Exclusive access to the ledger, by one thread of one process."""
+
+    def append(
+        self,
+        kind: str,
+        *,
+        dataset: str | None = None,
+        account: str | None = None,
+        session: str | None = None,
+        round: int | None = None,
+        key: str | None = None,
+        body: Mapping[str, object] | None = None,
+        secret: bytes | None = None,
+    ) -> Event:
+        """Add an event, durable once the transaction's block ends without an exception.
+
+        Raises NameTaken for an account or a dataset's version that exists, AlreadyRecorded
+        for a session, an answer or a key that exists, ParameterError for a body that is
+        not JSON without floats. The transaction can go on after any of them.
+        """
+
+
+class Ledger(Reads, Protocol):
+    """The durable record. Safe to share among threads and to use in a child after a fork."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Exclude every other writer, in all threads and processes, for one block.
+
+        What the block appends is committed together, durably, when the block ends, and not
+        at all when it raises. A block must be short and must not wait for anybody else.
+        """
+
+    def acquire(self, session: str) -> AbstractContextManager[None]:
+        """Hold one session, against all threads and processes, for one block (R5).
+
+        Held before noise is drawn. Other sessions are not blocked; the death of the process
+        releases it. Take it before a transaction, never inside one.
+        """
+
+    def verify(self, head: Head | None = None) -> Head:
+        """Read everything, recompute the chain, and return the head.
+
+        Raises LedgerCorrupt, naming the first bad event, if anything was edited, removed,
+        reordered or damaged, or if the ledger does not go through ``head``.
+        """
+
+    def close(self) -> None:
+        """Give up all connections. The ledger cannot be used any more."""

@@ -1,0 +1,178 @@
+"""Exclusive holds across threads and processes, which the kernel ends with the process.
+
+Each hold is a fresh descriptor of a small file under ``flock``. A child after a fork inherits
+no hold: its copies of the descriptors are closed at once, or a child that outlives its parent
+would keep the parent's locks. (``exec`` closes them by itself.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from interlace.core.errors import LedgerError
+
+
+class _Descriptors:
+    """The descriptors that this process has open on lock files."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._open: set[int] = set()
+
+    def take(self, path: Path) -> int:
+        with self._guard:  # no fork between opening and noting
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            self._open.add(descriptor)
+        return descriptor
+
+    def drop(self, descriptor: int) -> None:
+        with self._guard:
+            if descriptor in self._open:  # else a fork happened inside the hold: not ours
+                self._open.discard(descriptor)
+                os.close(descriptor)
+
+    def holds(self, descriptor: int) -> bool:
+        return descriptor in self._open
+
+    def before_fork(self) -> None:
+        self._guard.acquire()
+
+    def after_in_parent(self) -> None:
+        self._guard.release()
+
+    def after_in_child(self) -> None:
+        self._guard = threading.Lock()
+        inherited, self._open = self._open, set()
+        for descriptor in inherited:
+            os.close(descriptor)  # closes the copy only; unlocking would unlock the parent's
+
+
+_descriptors = _Descriptors()
+os.register_at_fork(
+    before=_descriptors.before_fork,
+    after_in_parent=_descriptors.after_in_parent,
+    after_in_child=_descriptors.after_in_child,
+)
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, *, remove: bool = False) -> Iterator[None]:
+    """Hold the lock file ``path`` for a block; wait for whoever holds it.
+
+    With ``remove`` the file is taken away at the end, so that locks of many names do not fill
+    a directory. Raises LedgerError if the file cannot be made or locked.
+    """
+    descriptor = _locked(path)
+    try:
+        yield
+    finally:
+        # The lock is still held here: whoever waits on the removed file notices (_locked).
+        # After a fork inside the hold, the hold and the file are the parent's.
+        if remove and _descriptors.holds(descriptor):
+            path.unlink(missing_ok=True)
+        _descriptors.drop(descriptor)
+
+
+def _locked(path: Path) -> int:
+    while True:
+        try:
+            descriptor = _descriptors.take(path)
+        except OSError as error:
+            raise LedgerError(f"cannot open the lock file {path}: {error.strerror}") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _is_still(path, descriptor):
+                return descriptor
+        except OSError as error:
+            _descriptors.drop(descriptor)
+            raise LedgerError(
+                f"cannot lock {path}: {error.strerror}. Keep the ledger on a local disk"
+            ) from error
+        except BaseException:  # an interrupt while waiting
+            _descriptors.drop(descriptor)
+            raise
+        _descriptors.drop(descriptor)
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    """Whether the locked file is the one that others would find under that path."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(found, os.fstat(descriptor))
+
+
+@dataclass
+class _Place:
+    """A name's lock among the threads of this process, and how many want it."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    wanted: int = 0
+    holder: int | None = None
+
+
+class Holds:
+    """Exclusive holds by name, over threads and processes; unused names take no space.
+
+    ``place`` gives the lock file of a name; with ``remove`` it is there only while wanted.
+    """
+
+    def __init__(self, place: Callable[[str], Path], *, remove: bool) -> None:
+        self._place = place
+        self._remove = remove
+        self.forget()
+        _holds.add(self)
+
+    def forget(self) -> None:
+        """Start afresh, in a child after a fork: no thread of it holds or wants anything."""
+        self._guard = threading.Lock()
+        self._places: dict[str, _Place] = {}
+
+    @contextlib.contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Hold ``name`` for a block. Raises LedgerError if this thread holds it already."""
+        places, guard = self._places, self._guard
+        with guard:
+            place = places.setdefault(name, _Place())
+            if place.holder == threading.get_ident():
+                raise LedgerError(f"{name!r} is held by this thread already; do not nest it")
+            place.wanted += 1
+        try:
+            with place.lock:
+                place.holder = threading.get_ident()
+                try:
+                    with exclusive(self._place(name), remove=self._remove):
+                        yield
+                finally:
+                    place.holder = None
+        finally:
+            if self._guard is guard:  # else a fork happened inside the block: not our holds
+                with guard:
+                    place.wanted -= 1
+                    if not place.wanted:
+                        del places[name]
+
+
+_holds: weakref.WeakSet[Holds] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for holds in list(_holds):
+        holds.forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)
+
+
+def in_folder(folder: Path) -> Callable[[str], Path]:
+    """A place for any name: names are hashed, since they may hold what a file name may not."""
+    return lambda name: folder / hashlib.sha256(name.encode()).hexdigest()[:32]

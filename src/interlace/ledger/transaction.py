@@ -1,0 +1,197 @@
+"""The reads that every ledger shares, and the transaction that appends to the chain."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final, final
+
+import sqlalchemy as sa
+
+from interlace.core.errors import (
+    AlreadyRecorded,
+    InterlaceError,
+    LedgerError,
+    NameTaken,
+    ParameterError,
+)
+from interlace.ledger import statements
+from interlace.ledger.canonical import canonical, link, text
+from interlace.ledger.interface import ACCOUNT, ANSWER, DATASET, SESSION, Event, Head
+
+
+class SQLReads(ABC):
+    """The reads of the interface, over whatever runs a select."""
+
+    @abstractmethod
+    def _run(self, statement: sa.Select[Any], values: dict[str, Any]) -> Sequence[Sequence[Any]]:
+        """Run one select and return all its rows."""
+
+    @abstractmethod
+    def head(self) -> Head:
+        """Number and hash of the last event."""
+
+    def events(
+        self,
+        kind: str | None = None,
+        *,
+        account: str | None = None,
+        session: str | None = None,
+        dataset: str | None = None,
+        after: int = 0,
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[Event]:
+        """The events that match everything given and have ``seq > after``, in order."""
+        wanted = statements.Selection(kind, account, session, dataset, newest_first)
+        return statements.pages(self._run, wanted, after, limit)
+
+    def last(
+        self,
+        kind: str | None = None,
+        *,
+        account: str | None = None,
+        session: str | None = None,
+        dataset: str | None = None,
+    ) -> Event | None:
+        """The latest event that matches everything given."""
+        wanted = statements.Selection(kind, account, session, dataset, newest_first=True)
+        return next(statements.pages(self._run, wanted, 0, 1), None)
+
+    def answer(self, session: str, round: int) -> Event | None:
+        """The answer that a session gave in a round."""
+        return self._one(statements.BY_ROUND, {"session": session, "round": round})
+
+    def answer_by_key(self, session: str, key: str) -> Event | None:
+        """The answer that a session gave under an idempotency key."""
+        return self._one(statements.BY_KEY, {"session": session, "key": key})
+
+    def _one(self, statement: sa.Select[Any], values: dict[str, Any]) -> Event | None:
+        rows = self._run(statement, values)
+        return statements.event(rows[0]) if rows else None
+
+
+#: What a kind of event must carry, because its identity is made of it.
+_NEEDED: Final[dict[str, tuple[str, ...]]] = {
+    DATASET: ("dataset",),
+    ACCOUNT: ("account",),
+    SESSION: ("session",),
+    ANSWER: ("session", "round"),
+}
+
+
+@final
+class SQLTransaction(SQLReads):
+    """One exclusive, open transaction; usable by its own thread until its block ends.
+
+    ``translated`` turns the database's errors into the ledger's.
+    """
+
+    def __init__(
+        self,
+        connection: sa.Connection,
+        start: Head,
+        translated: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._connection = connection
+        self._translated = translated
+        self._thread: int | None = threading.get_ident()
+        self._head = statements.read_head(self._run, start)
+
+    def end(self) -> None:
+        """Refuse everything from now on."""
+        self._thread = None
+
+    def head(self) -> Head:
+        """Number and hash of the last event, this transaction's own included."""
+        self._check()
+        return self._head
+
+    def append(
+        self,
+        kind: str,
+        *,
+        dataset: str | None = None,
+        account: str | None = None,
+        session: str | None = None,
+        round: int | None = None,
+        key: str | None = None,
+        body: Mapping[str, object] | None = None,
+        secret: bytes | None = None,
+    ) -> Event:
+        """Add an event; see the interface."""
+        self._check()
+        row: dict[str, Any] = {
+            "seq": self._head.seq + 1,
+            "kind": _name(kind, "kind"),
+            "dataset": _optional(dataset, "dataset"),
+            "account": _optional(account, "account"),
+            "session": _optional(session, "session"),
+            "round": _round(round),
+            "key": _optional(key, "key"),
+            "body": canonical(body or {}),
+            "secret": _salted(secret),
+        }
+        for name in _NEEDED.get(kind, ()):
+            if row[name] is None:
+                raise ParameterError(name, f"is required for an event of kind {kind!r}")
+        row["hash"] = link(self._head.hash, tuple(row.values()))
+        try:
+            with self._translated():
+                self._connection.execute(statements.INSERT, row)
+        except AlreadyRecorded:
+            raise self._refusal(row) from None
+        self._head = Head(row["seq"], row["hash"])
+        return statements.event(tuple(row.values()))
+
+    def _refusal(self, row: dict[str, Any]) -> InterlaceError:
+        if row["kind"] in (ACCOUNT, DATASET):
+            kind = row["kind"]
+            return NameTaken(f"{kind}: {row[kind]!r} exists already; choose another name")
+        if row["kind"] == SESSION:
+            return AlreadyRecorded(f"session {row['session']!r} exists already")
+        taken = self.answer(row["session"], row["round"])
+        what = f"round {row['round']}" if taken else f"key {row['key']!r}"
+        return AlreadyRecorded(
+            f"session {row['session']!r} has answered {what} already; read that answer instead"
+        )
+
+    def _run(self, statement: sa.Select[Any], values: dict[str, Any]) -> Sequence[Sequence[Any]]:
+        self._check()
+        with self._translated():
+            return self._connection.execute(statement, values).fetchall()
+
+    def _check(self) -> None:
+        if self._thread != threading.get_ident():
+            raise LedgerError(
+                "the transaction has ended or belongs to another thread; begin one of your own"
+            )
+
+
+def _name(value: object, name: str) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= 1000 or "\0" in value:
+        raise ParameterError(name, "must be text of 1 to 1000 characters without NUL")
+    return text(value, name)
+
+
+def _optional(value: object, name: str) -> str | None:
+    return None if value is None else _name(value, name)
+
+
+def _round(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise ParameterError("round", f"must be an integer from 0 to 2**63 - 1, got {value!r}")
+    return int(value)
+
+
+def _salted(secret: object) -> bytes | None:
+    if secret is None:
+        return None
+    if not isinstance(secret, bytes):
+        raise ParameterError("secret", f"must be bytes, got a {type(secret).__name__}")
+    return secrets.token_bytes(statements.SALT) + secret
