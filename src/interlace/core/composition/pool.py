@@ -1,0 +1,92 @@
+"""What a composition holds, sorted by the theorem that covers it: leaks, two-point losses, rho.
+
+By Theorem 3 an (epsilon, delta)-DP mechanism is a post-processing of approximate randomised
+response: with probability delta it leaks all, else it has a two-point loss. So the leaks
+multiply, and what is left is pure losses and zCDP. No accounting here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from interlace.core.guarantees.enclosures import length, minus_log_one_minus, one_minus_exp
+from interlace.core.interval import ONE, ZERO, Interval
+
+#: Up to this length the product of the 1 - delta_i is kept exactly.
+EXACT_LEAK_BITS = 200_000
+
+Losses = tuple[tuple[Fraction, int], ...]
+"""Distinct epsilon_i > 0, ascending, each with its count."""
+
+
+@dataclass(frozen=True)
+class Leak:
+    """D = 1 - Π(1 - delta_i): the chance that some mechanism of the plan leaks all."""
+
+    exact: Fraction | None
+    enclosure: Interval
+    kept: Interval
+
+    def after(self, good: Interval) -> Interval:
+        """delta where the part without leaks has ``good``: 1 - (1 - D)(1 - good)."""
+        return (self.enclosure + self.kept * good).clip(0, 1)
+
+    def share(self, delta: Fraction) -> Interval:
+        """What ``delta`` leaves for the part without leaks: (delta - D) / (1 - D).
+
+        Below 0 where the leaks alone exceed ``delta``. Needs D < 1.
+        """
+        if self.exact is not None:
+            return Interval.of((delta - self.exact) / (1 - self.exact))
+        return (Interval.of(delta) - self.enclosure) / self.kept
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The leaks, the pure losses and the total rho of a composition."""
+
+    leak: Leak
+    losses: Losses
+    rho: Fraction
+
+    @property
+    def total(self) -> Fraction:
+        """The sum of the pure losses: the largest loss there can be."""
+        return sum((e * n for e, n in self.losses), Fraction(0))
+
+
+def pool(parts: Iterable[tuple[Guarantee, int]]) -> Pool:
+    """Sort the parts of a composition by what covers them."""
+    losses: Counter[Fraction] = Counter()
+    leaks: Counter[Fraction] = Counter()
+    rho = Fraction(0)
+    for guarantee, count in parts:
+        if isinstance(guarantee, ZCDP):
+            rho += guarantee.rho * count
+        if isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon0 > 0:
+            losses[guarantee.epsilon0] += count
+        if isinstance(guarantee, ApproxDP) and guarantee.delta0 > 0:
+            leaks[guarantee.delta0] += count
+    return Pool(_leak(leaks), tuple(sorted(losses.items())), rho)
+
+
+def _leak(leaks: Counter[Fraction]) -> Leak:
+    if leaks[Fraction(1)]:
+        return Leak(Fraction(1), ONE, ZERO)
+    if sum(length(1 - d) * n for d, n in leaks.items()) <= EXACT_LEAK_BITS:
+        kept = Fraction(1)
+        for d, n in leaks.items():
+            kept *= (1 - d) ** n
+        return Leak(1 - kept, Interval.of(1 - kept), Interval.of(kept))
+    exponent = ZERO
+    for d, n in leaks.items():
+        exponent = exponent + Interval.of(n) * minus_log_one_minus(Interval.of(d))
+    return Leak(None, one_minus_exp(exponent), (-exponent).exp())
+
+
+INFINITE = Decimal("Infinity")
