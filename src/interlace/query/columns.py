@@ -1,0 +1,357 @@
+"""What a column may hold: public bounds and domains, each value an integer code.
+
+Registration writes codes, queries compare codes, sums add codes. Bounds come from the
+custodian and never from the data; nothing here sees data.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, cast, get_args
+
+from interlace.core.errors import ParameterError
+from interlace.core.exact import Real, natural, rational
+from interlace.query.names import LONGEST_NAME
+
+#: What a query may compare a column with: a number, text, a date, TRUE or FALSE.
+Constant = Fraction | str | datetime.date | bool
+OutOfRange = Literal["clamp", "drop"]
+
+LARGEST_CODE = 2**62
+MOST_DIGITS = 15
+MOST_CATEGORIES = 100_000
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+
+
+class MismatchError(Exception):
+    """A constant's type does not fit the column; ``expected`` says what does."""
+
+    def __init__(self, expected: str) -> None:
+        self.expected = expected
+        super().__init__(expected)
+
+
+def _check_rule(value: object, name: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ParameterError(name, f"must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+
+
+def _check_order(lower: object, upper: object, codes: tuple[int, int]) -> None:
+    if codes[0] > codes[1]:
+        raise ParameterError("lower", f"must not be above upper, got {lower} and {upper}")
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number in [lower, upper]; a source's fraction is rounded to the nearest.
+
+    ``missing`` is "drop" (the row) or the value to put there; ``out_of_range`` is "clamp" or
+    "drop". Raises ParameterError for bounds that are reversed, not whole or beyond 2^62.
+
+    >>> Integer(0, 120).codes
+    (0, 120)
+    """
+
+    lower: int
+    upper: int
+    missing: int | Literal["drop"] = "drop"
+    out_of_range: OutOfRange = "clamp"
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            value = natural(getattr(self, name), name, minimum=-LARGEST_CODE, maximum=LARGEST_CODE)
+            object.__setattr__(self, name, value)
+        _check_order(self.lower, self.upper, self.codes)
+        _check_rule(self.out_of_range, "out_of_range", get_args(OutOfRange))
+        if self.missing != "drop":
+            natural(self.missing, "missing", minimum=self.lower, maximum=self.upper)
+
+    ordered = True
+    digits = 0
+
+    @property
+    def codes(self) -> tuple[int, int]:
+        """The least and the greatest code."""
+        return self.lower, self.upper
+
+    @property
+    def missing_code(self) -> int | None:
+        """The code that stands for a missing value; None where the row is dropped."""
+        return None if self.missing == "drop" else self.missing
+
+    def place(self, constant: Constant) -> Fraction:
+        """Where a query's constant lies on the axis of codes, exactly. Raises MismatchError."""
+        return _number(constant)
+
+    def show(self, code: int) -> str:
+        """The SQL literal of a code."""
+        return str(code)
+
+
+@dataclass(frozen=True)
+class Decimal:
+    """A fixed-point number in [lower, upper] with ``digits`` decimals: code = value * 10^digits.
+
+    A source's value is rounded to the nearest code, ties away from zero; a float is read as
+    the decimal that it prints. The other arguments are those of Integer.
+
+    >>> Decimal("0.50", "9.99", 2).codes
+    (50, 999)
+    """
+
+    lower: Fraction
+    upper: Fraction
+    digits: int
+    missing: Fraction | Literal["drop"] = "drop"
+    out_of_range: OutOfRange = "clamp"
+
+    def __init__(
+        self,
+        lower: Real | str,
+        upper: Real | str,
+        digits: int,
+        missing: Real | str = "drop",
+        out_of_range: OutOfRange = "clamp",
+    ) -> None:
+        put = cast(Any, object.__setattr__)
+        put(self, "digits", natural(digits, "digits", minimum=0, maximum=MOST_DIGITS))
+        put(self, "lower", self._exact(lower, "lower"))
+        put(self, "upper", self._exact(upper, "upper"))
+        put(self, "missing", "drop" if missing == "drop" else self._exact(missing, "missing"))
+        put(self, "out_of_range", out_of_range)
+        _check_order(lower, upper, self.codes)
+        _check_rule(out_of_range, "out_of_range", get_args(OutOfRange))
+        if self.missing != "drop":
+            rational(self.missing, "missing", minimum=self.lower, maximum=self.upper)
+
+    ordered = True
+
+    def _exact(self, value: Real | str, name: str) -> Fraction:
+        limit = Fraction(LARGEST_CODE, 10**self.digits)
+        exact = rational(_parsed(value, name), name, minimum=-limit, maximum=limit)
+        if (exact * 10**self.digits).denominator != 1:
+            raise ParameterError(name, f"must have at most {self.digits} decimals, got {value}")
+        return exact
+
+    @property
+    def codes(self) -> tuple[int, int]:
+        """The least and the greatest code."""
+        scale = 10**self.digits
+        return int(self.lower * scale), int(self.upper * scale)
+
+    @property
+    def missing_code(self) -> int | None:
+        """The code that stands for a missing value; None where the row is dropped."""
+        return None if self.missing == "drop" else int(self.missing * 10**self.digits)
+
+    def place(self, constant: Constant) -> Fraction:
+        """Where a query's constant lies on the axis of codes, exactly. Raises MismatchError."""
+        return _number(constant) * 10**self.digits
+
+    def show(self, code: int) -> str:
+        """The SQL literal of a code."""
+        if not self.digits:
+            return str(code)
+        whole, part = divmod(abs(code), 10**self.digits)
+        return f"{'-' if code < 0 else ''}{whole}.{part:0{self.digits}d}"
+
+
+@dataclass(frozen=True)
+class Category:
+    """One of the listed texts. Integral numbers of a source count as the text they print.
+
+    ``missing`` and ``unknown`` (a value that is not listed) are "drop" or a listed text; so
+    "drop" itself cannot be listed. Raises ParameterError for an empty list, duplicates or
+    anything but text.
+
+    >>> Category(["hdl", "chol"]).codes
+    (0, 1)
+    """
+
+    values: tuple[str, ...]
+    missing: str = "drop"
+    unknown: str = "drop"
+    _codes: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
+
+    def __init__(self, values: Any, missing: str = "drop", unknown: str = "drop") -> None:
+        if isinstance(values, str) or not hasattr(values, "__iter__"):
+            raise ParameterError("values", "must be a list of texts")
+        members = tuple(values)
+        if not 1 <= len(members) <= MOST_CATEGORIES:
+            raise ParameterError("values", f"must list 1 to {MOST_CATEGORIES} texts")
+        for value in members:
+            _check_member(value)
+        if len(set(members)) < len(members):
+            raise ParameterError("values", "must not list a text twice")
+        for name, rule in (("missing", missing), ("unknown", unknown)):
+            if rule != "drop" and rule not in members:
+                raise ParameterError(name, f'must be "drop" or one of the values, got {rule!r}')
+        put = cast(Any, object.__setattr__)
+        put(self, "values", members)
+        put(self, "missing", missing)
+        put(self, "unknown", unknown)
+        put(self, "_codes", {value: code for code, value in enumerate(members)})
+
+    ordered = False
+    digits = 0
+
+    @property
+    def codes(self) -> tuple[int, int]:
+        """The least and the greatest code: positions in ``values``."""
+        return 0, len(self.values) - 1
+
+    @property
+    def missing_code(self) -> int | None:
+        """The code that stands for a missing value; None where the row is dropped."""
+        return self._codes.get(self.missing)
+
+    @property
+    def unknown_code(self) -> int | None:
+        """The code of a value that is not listed; None where the row is dropped."""
+        return self._codes.get(self.unknown)
+
+    def place(self, constant: Constant) -> Fraction:
+        """The code of a text. Raises MismatchError for anything else, KeyError if not listed."""
+        if not isinstance(constant, str):
+            raise MismatchError("a text such as '" + self.values[0].replace("'", "''") + "'")
+        return Fraction(self._codes[constant])
+
+    def show(self, code: int) -> str:
+        """The SQL literal of a code."""
+        return "'" + self.values[code].replace("'", "''") + "'"
+
+
+@dataclass(frozen=True)
+class Day:
+    """A date in [lower, upper], given as datetime.date or ISO text; the code counts days
+    since 1970-01-01. A source's time of day is cut off.
+
+    >>> Day("1970-01-02", "1970-02-01").codes
+    (1, 31)
+    """
+
+    lower: datetime.date
+    upper: datetime.date
+    missing: datetime.date | Literal["drop"] = "drop"
+    out_of_range: OutOfRange = "clamp"
+
+    def __init__(
+        self,
+        lower: datetime.date | str,
+        upper: datetime.date | str,
+        missing: datetime.date | str = "drop",
+        out_of_range: OutOfRange = "clamp",
+    ) -> None:
+        put = cast(Any, object.__setattr__)
+        put(self, "lower", _date(lower, "lower"))
+        put(self, "upper", _date(upper, "upper"))
+        put(self, "missing", "drop" if missing == "drop" else _date(missing, "missing"))
+        put(self, "out_of_range", out_of_range)
+        _check_order(self.lower, self.upper, self.codes)
+        _check_rule(out_of_range, "out_of_range", get_args(OutOfRange))
+        if self.missing != "drop" and not self.lower <= self.missing <= self.upper:
+            raise ParameterError("missing", f"must lie between {self.lower} and {self.upper}")
+
+    ordered = True
+    digits = 0
+
+    @property
+    def codes(self) -> tuple[int, int]:
+        """The least and the greatest code."""
+        return _day_number(self.lower), _day_number(self.upper)
+
+    @property
+    def missing_code(self) -> int | None:
+        """The code that stands for a missing value; None where the row is dropped."""
+        return None if self.missing == "drop" else _day_number(self.missing)
+
+    def place(self, constant: Constant) -> Fraction:
+        """The code of a date. Raises MismatchError for anything else."""
+        if not isinstance(constant, datetime.date):
+            raise MismatchError(f"a date such as {self.show(self.codes[0])}")
+        return Fraction(_day_number(constant))
+
+    def show(self, code: int) -> str:
+        """The SQL literal of a code."""
+        return f"DATE '{datetime.date.fromordinal(code + _EPOCH).isoformat()}'"
+
+
+@dataclass(frozen=True)
+class Boolean:
+    """TRUE or FALSE, code 1 or 0. The numbers 1 and 0 of a source count as these; what is
+    neither is missing.
+
+    >>> Boolean(missing=False).missing_code
+    0
+    """
+
+    missing: bool | Literal["drop"] = "drop"
+
+    def __post_init__(self) -> None:
+        if self.missing != "drop" and not isinstance(self.missing, bool):
+            raise ParameterError("missing", f'must be "drop", True or False, got {self.missing!r}')
+
+    ordered = False
+    digits = 0
+    codes = (0, 1)
+
+    @property
+    def missing_code(self) -> int | None:
+        """The code that stands for a missing value; None where the row is dropped."""
+        return None if self.missing == "drop" else int(self.missing)
+
+    def place(self, constant: Constant) -> Fraction:
+        """The code of TRUE or FALSE. Raises MismatchError for anything else."""
+        if not isinstance(constant, bool):
+            raise MismatchError("TRUE or FALSE")
+        return Fraction(int(constant))
+
+    def show(self, code: int) -> str:
+        """The SQL literal of a code."""
+        return "TRUE" if code else "FALSE"
+
+
+Column = Integer | Decimal | Category | Day | Boolean
+
+
+def _check_member(value: object) -> None:
+    if not isinstance(value, str):
+        raise ParameterError("values", f"must be texts: write {str(value)!r}, not {value!r}")
+    if value == "drop" or not 1 <= len(value) <= LONGEST_NAME or not value.isprintable():
+        raise ParameterError(
+            "values",
+            f'each must be 1 to {LONGEST_NAME} printable characters, and not "drop"; got {value!r}',
+        )
+
+
+def _parsed(value: Real | str, name: str) -> Real:
+    if not isinstance(value, str):
+        return value
+    try:
+        return decimal.Decimal(value)  # not Fraction: 1e999999999 is short and huge
+    except decimal.InvalidOperation:
+        raise ParameterError(name, f"must be a number, got {value!r}") from None
+
+
+def _number(constant: Constant) -> Fraction:
+    if not isinstance(constant, Fraction):
+        raise MismatchError("a number")
+    return constant
+
+
+def _date(value: datetime.date | str, name: str) -> datetime.date:
+    if isinstance(value, str):
+        try:
+            return datetime.date.fromisoformat(value)
+        except ValueError:
+            raise ParameterError(name, f"must be a date like 2024-01-31, got {value!r}") from None
+    if isinstance(value, datetime.datetime) or not isinstance(value, datetime.date):
+        raise ParameterError(name, f"must be a date or ISO text, got {value!r}")
+    return value
+
+
+def _day_number(value: datetime.date) -> int:
+    return value.toordinal() - _EPOCH

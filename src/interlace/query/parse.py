@@ -1,0 +1,149 @@
+"""From SQL text to a plan: the gate. Pure: decided from text and public metadata (R7).
+
+A whitelist over the syntax tree: every node must be of a type that is expected where it
+stands, and no argument of it may be set beyond those expected of that type. What sqlglot may
+come to understand in later versions is so refused until it is added here.
+"""
+
+from __future__ import annotations
+
+from sqlglot import expressions as exp
+from sqlglot import parse as sqlglot_parse
+from sqlglot.errors import ParseError
+
+from interlace.core.errors import ParameterError, QueryRefused
+from interlace.query.columns import Boolean, Decimal, Integer
+from interlace.query.conditions import (
+    Conditions,
+    bare_identifier,
+    column_name,
+    find,
+    is_unit,
+    listing,
+)
+from interlace.query.plan import Aggregate, Plan
+from interlace.query.predicates import Always, Predicate
+from interlace.query.schema import Dataset, Table
+from interlace.query.screen import CONDITION, DIALECT, FORM, screened
+from interlace.query.tree import Source, construct_of
+
+
+def parse(sql: str, dataset: Dataset) -> Plan:
+    """The plan of a query over a declared dataset.
+
+    Raises QueryRefused for everything but ``SELECT COUNT(*) | COUNT(DISTINCT unit) |
+    SUM(column) [AS name] FROM table [WHERE condition]``, naming the construct, its position
+    and what is allowed instead. Never looks at data, and raises nothing else.
+
+    >>> from interlace.query.columns import Integer
+    >>> clinic = Dataset("clinic", "id", (Table("people", {"age": Integer(0, 120)}),))
+    >>> parse("select count(*) as n from people where not age < 65", clinic).text
+    'SELECT COUNT(*) FROM "people" WHERE "age" >= 65'
+    """
+    names = {dataset.unit, *(table.name for table in dataset.tables)}
+    names |= {column for table in dataset.tables for column, _ in table.columns}
+    screened(sql, names)
+    source = Source(sql)
+    select = _statement(sql, source)
+    source.expect(select, exp.Select, "expressions", "from_", "where")
+    table = _table(select.args.get("from_"), dataset, source)
+    aggregate = _aggregate(select, table, dataset, source)
+    where = select.args.get("where")
+    condition: Predicate = Always(True)
+    if where is not None:
+        source.expect(where, exp.Where, "this")
+        condition = Conditions(table, dataset, source).read(where.this)
+    try:
+        return Plan(dataset, table, (aggregate,), condition)
+    except ParameterError as error:
+        raise source.refuse(select.expressions[0], "SUM", str(error)) from None
+
+
+def _statement(sql: str, source: Source) -> exp.Expression:
+    try:
+        statements = [item for item in sqlglot_parse(sql, read=DIALECT) if item is not None]
+    except ParseError as error:
+        raise QueryRefused(
+            "syntax", f"the allowed form is {FORM}, where {CONDITION}", _place(sql, error)
+        ) from None
+    except RecursionError:
+        raise QueryRefused("nesting", "is too deep; write it flatter") from None
+    except Exception:  # the parser's own faults; its messages quote the text
+        raise QueryRefused("query", f"cannot be read as SQL; the allowed form is {FORM}") from None
+    if len(statements) != 1:
+        raise source.refuse(
+            statements[1] if statements else None,
+            "several statements" if statements else "empty query",
+            "ask one statement at a time",
+        )
+    return statements[0]
+
+
+def _place(sql: str, error: ParseError) -> tuple[int, int] | None:
+    """Where the parser gave up: of its error only the position is told, not the text."""
+    for item in error.errors:
+        line, column = item.get("line"), item.get("col")
+        if isinstance(line, int) and isinstance(column, int):
+            return line, column
+    return None
+
+
+def _table(node: object, dataset: Dataset, source: Source) -> Table:
+    if not isinstance(node, exp.From):
+        raise QueryRefused("SELECT without FROM", f"the allowed form is {FORM}")
+    source.expect(node, exp.From, "this")
+    source.expect(node.this, exp.Table, "this")
+    source.expect(node.this.this, exp.Identifier, "this", "quoted")
+    if source.starts_with(node.this.this, "'"):
+        raise source.refuse(node, "text in place of a table", "name a declared table")
+    name = find([table.name for table in dataset.tables], node.this.this)
+    table = None if name is None else dataset.table(name, quoted=True)
+    if table is None:
+        names = listing([table.name for table in dataset.tables])
+        raise source.refuse(node, "unknown table", f"dataset {dataset.name!r} has {names}")
+    return table
+
+
+def _aggregate(select: exp.Expression, table: Table, dataset: Dataset, source: Source) -> Aggregate:
+    if len(select.expressions) != 1:
+        second = select.expressions[1] if select.expressions else None
+        raise source.refuse(second, "SELECT list", f"ask for one aggregate: {FORM}", select)
+    node = select.expressions[0]
+    if isinstance(node, exp.Alias):
+        source.expect(node, exp.Alias, "this", "alias")
+        source.expect(node.args["alias"], exp.Identifier, "this", "quoted")
+        node = node.this
+    if type(node) is exp.Count:
+        source.expect(node, exp.Count, "this", "big_int")
+        return _count(node.this, table, dataset, source)
+    if type(node) is exp.Sum:
+        source.expect(node, exp.Sum, "this")
+        return _sum(node.this, table, dataset, source)
+    raise source.refuse(node, construct_of(node), f"the allowed form is {FORM}", select)
+
+
+def _count(node: exp.Expression, table: Table, dataset: Dataset, source: Source) -> Aggregate:
+    if type(node) is exp.Star:
+        source.expect(node, exp.Star)
+        return Aggregate.rows(table)
+    unit = f"COUNT(*) counts rows, COUNT(DISTINCT {dataset.unit}) counts units"
+    if type(node) is not exp.Distinct or len(node.expressions) != 1:
+        raise source.refuse(node, "COUNT", unit)
+    source.expect(node, exp.Distinct, "expressions")
+    column = node.expressions[0]
+    if type(column) is not exp.Column or not is_unit(
+        bare_identifier(column, table, source), dataset
+    ):
+        raise source.refuse(column, "COUNT(DISTINCT)", unit)
+    return Aggregate.units()
+
+
+def _sum(node: exp.Expression, table: Table, dataset: Dataset, source: Source) -> Aggregate:
+    if type(node) is not exp.Column:
+        raise source.refuse(node, f"SUM of {construct_of(node)}", "SUM takes one column")
+    name = column_name(node, table, dataset, source)
+    if isinstance(table.kind(name), Integer | Decimal | Boolean):
+        return Aggregate.sum(table, name)
+    raise source.refuse(
+        node, f"SUM of {name!r}", "only integer, decimal and boolean columns can be added up"
+    )
