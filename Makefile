@@ -28,7 +28,7 @@ else ifeq ($(wildcard $(BIN)/python),)
 .venv/here: FORCE
 endif
 
-.PHONY: help demo test lint bench soak pins clean FORCE
+.PHONY: help demo test lint format soak bench pins clean FORCE
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-6s %s\n", $$1, $$2}' Makefile
@@ -45,18 +45,22 @@ lint: .venv/dev ## style, types and the one-way imports
 	$(BIN)/mypy $(LINTED)
 	$(BIN)/lint-imports
 
+format: .venv/dev ## put the code into the form that lint asks for, where that needs no thought
+	$(BIN)/ruff check --fix-only $(LINTED)
+	$(BIN)/ruff format $(LINTED)
+
 soak: .venv/dev ## the long proofs and races that `make test` leaves out
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak
 
 bench: .venv/dev ## measure: run every benchmark, one after the other
-	@set -e; for file in benchmarks/[!_]*.py; do \
+	@set -e; for file in $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)); do \
 		name=$$(basename "$$file" .py); echo "== $$name"; $(BIN)/python -m "benchmarks.$$name"; \
 	done
 
 .venv/here:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Interlace needs Python 3.11 or newer, and '$(PYTHON)' is" \
-			"$$($(PYTHON) --version 2>&1 || true). Say which to take:" \
+			"$$($(PYTHON) --version 2>/dev/null || echo not there). Say which to take:" \
 			"make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
 	@echo "Making .venv with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv --clear .venv || { \
@@ -91,5 +95,5 @@ COMPILE = .venv/pins/bin/uv pip compile --quiet --no-config --universal --python
 	$(if $(UPGRADE),--upgrade) --group build pyproject.toml
 
 clean: ## remove .venv and everything else that was made
-	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist __pycache__ .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find $(LINTED) -name __pycache__ -type d -prune -exec rm -rf {} +
