@@ -1,0 +1,127 @@
+"""The default engine: reads a registered snapshot with DuckDB, locked down and read-only.
+
+It runs only statements that ``query.rewrite`` built. It may not write, reach another file or
+show what it read in an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import weakref
+from pathlib import Path
+
+import duckdb
+
+from interlace.core.errors import EngineError, ParameterError
+from interlace.engines.base import Snapshot, fail
+from interlace.engines.register import CATALOG, file_digest, register
+from interlace.query.plan import Plan
+from interlace.query.rewrite import rewrite
+
+__all__ = ["DuckDBEngine", "register"]
+
+_engines: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
+_inherited: list[object] = []
+
+
+class DuckDBEngine:
+    """Reads one snapshot. Safe to share between threads; a forked child opens its own.
+
+    ``memory`` bounds what DuckDB may hold, ``threads`` its parallelism; beyond memory it
+    spills into ``.spill`` beside the snapshot. Raises EngineError if the file is missing or
+    is not the one that was registered.
+    """
+
+    def __init__(self, snapshot: Snapshot, *, memory: str = "1GB", threads: int = 2) -> None:
+        self._snapshot = snapshot
+        self._settings = {"memory_limit": memory, "threads": threads}
+        self._lock = threading.Lock()
+        self._closed = False
+        self._connection: duckdb.DuckDBPyConnection | None = self._open()
+        _engines.add(self)
+
+    def read(self, plan: Plan) -> tuple[int, ...]:
+        """The exact answer, one integer for each cell.
+
+        Raises ParameterError for a plan over another dataset, EngineError if the engine is
+        closed or fails.
+        """
+        if plan.dataset != self._snapshot.dataset:
+            raise ParameterError("plan", "was made for another dataset than this snapshot's")
+        statement = rewrite(plan, "duckdb", CATALOG)
+        connection = self._current()
+        try:
+            # A connection shared by threads fails; a cursor is a connection of its own.
+            with contextlib.closing(connection.cursor()) as cursor:
+                row = cursor.execute(statement).fetchone()
+            return tuple(int(value) for value in row or ())
+        except Exception:
+            fail()
+
+    def close(self) -> None:
+        """Gives back what is held; a later ``read`` raises EngineError."""
+        with self._lock:
+            self._closed = True
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def _current(self) -> duckdb.DuckDBPyConnection:
+        with self._lock:
+            if self._closed:
+                raise EngineError("the engine is closed: open the centre again")
+            if self._connection is None:  # a forked child's first read
+                self._connection = self._open()
+            return self._connection
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        path = self._snapshot.path
+        if not path.is_file():
+            raise EngineError(f"the snapshot {path} is missing: restore it or register again")
+        if file_digest(path) != self._snapshot.digest:
+            raise EngineError(f"the snapshot {path} is not the one that was registered")
+        try:
+            connection = duckdb.connect(config=_settings(path) | self._settings)
+            _lock_down(connection, path)
+            stored = connection.execute(f"SELECT dataset FROM {CATALOG}.declaration").fetchone()
+        except duckdb.Error:
+            raise EngineError(f"the snapshot {path} cannot be opened") from None
+        if stored is None or stored[0] != self._snapshot.dataset.to_json():
+            raise EngineError(f"the snapshot {path} was registered under another declaration")
+        return connection
+
+    def _forget(self) -> None:
+        """After a fork: the parent's connection has no threads here and may not be touched,
+        not even to close it; the lock may be held by a thread that is gone."""
+        self._lock = threading.Lock()
+        _inherited.append(self._connection)
+        self._connection = None
+
+
+def _settings(path: Path) -> dict[str, str | int | bool]:
+    return {
+        "temp_directory": str(path.parent / ".spill"),
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "allow_unsigned_extensions": False,
+    }
+
+
+def _lock_down(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    # An instance in memory that attaches the file, not the file itself: DuckDB would hand
+    # a forked child its parent's instance of the same path.
+    escaped = str(path).replace("'", "''")
+    connection.execute(f"ATTACH '{escaped}' AS {CATALOG} (READ_ONLY)")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _after_fork() -> None:
+    for engine in list(_engines):
+        engine._forget()
+
+
+os.register_at_fork(after_in_child=_after_fork)
