@@ -125,7 +125,7 @@ def _number_units(connection: duckdb.DuckDBPyConnection, dataset: Dataset, key: 
     digest = f"sha256('{key.hex()}:' || id)"
     connection.execute(
         f"CREATE TEMP TABLE units AS SELECT id, CAST('0x' || {digest}[1:16] AS UBIGINT) AS {UNIT} "
-        f"FROM ({' UNION '.join(parts)})"
+        f"FROM (SELECT DISTINCT id FROM ({' UNION ALL '.join(parts)}))"
     )
     units = _one(connection, "SELECT count(*) FROM units")
     if units > MOST_UNITS:
