@@ -1,0 +1,83 @@
+"""Interlace: a data centre for interactive differential privacy.
+
+The public API. Importing it loads nothing but the standard library; engines, ledger and SQL
+parser are loaded when a centre is opened.
+
+>>> import interlace as il
+>>> il.compose([(il.PureDP(0.1), 100)]).epsilon(1e-6) < 4.775
+True
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from interlace.core import mechanisms
+from interlace.core.composition import Composition, Filter, compose
+from interlace.core.errors import (
+    BudgetExceeded,
+    DataError,
+    EngineError,
+    InterlaceError,
+    KeyConflict,
+    LedgerCorrupt,
+    LedgerError,
+    NameTaken,
+    NotFound,
+    ParameterError,
+    QueryRefused,
+    RelationMismatch,
+    SessionHalted,
+    Unproven,
+)
+from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, Relation
+from interlace.query.columns import Boolean, Category, Day, Decimal, Integer
+
+if TYPE_CHECKING:
+    from interlace.centre import Centre
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "Boolean",
+    "BudgetExceeded",
+    "Category",
+    "Composition",
+    "DataError",
+    "Day",
+    "Decimal",
+    "EngineError",
+    "Filter",
+    "Guarantee",
+    "Integer",
+    "InterlaceError",
+    "KeyConflict",
+    "LedgerCorrupt",
+    "LedgerError",
+    "NameTaken",
+    "NotFound",
+    "ParameterError",
+    "PureDP",
+    "QueryRefused",
+    "Relation",
+    "RelationMismatch",
+    "SessionHalted",
+    "Unproven",
+    "compose",
+    "mechanisms",
+    "open",
+]
+
+
+def open(path: str | Path) -> Centre:  # noqa: A001  the API's name: il.open(path)
+    """Open the data centre in the folder ``path``, or create one there.
+
+    Any number of threads and processes may have it open. Raises LedgerError for a folder
+    that holds something else or cannot be written.
+    """
+    from interlace.centre import Centre
+
+    return Centre(path)

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real
-from interlace.core.laws import Law, Vector
-from interlace.core.mechanisms.protocol import Answer, Halted, Outcome
+from interlace.core.laws import LARGEST_SCALE, SMALLEST_SCALE, Law, Vector
+from interlace.core.mechanisms.protocol import Answer, Outcome
 from interlace.core.queries import LARGEST_INTEGER, Query
 
 CONFIDENCE = Fraction(19, 20)
@@ -20,6 +20,14 @@ def one_of(**given: Real | None) -> tuple[str, Real]:
         names = " or ".join(f"{name}=" for name in given)
         raise ParameterError(named[0][0] if named else next(iter(given)), f"give either {names}")
     return named[0]
+
+
+def served(scale: Fraction, name: str) -> Fraction:
+    """A scale of noise that can be served. Raises ParameterError, naming the argument that
+    asked for it, where it is too large; a smaller one than can be served is raised."""
+    if scale > LARGEST_SCALE:
+        raise ParameterError(name, f"needs noise of a scale above {LARGEST_SCALE}: ask for less")
+    return max(scale, SMALLEST_SCALE)
 
 
 def plain(query: Query, mechanism: str) -> None:
@@ -35,15 +43,9 @@ def cells(law: Law, size: int) -> Law:
     return law if size == 1 else Vector(law, size)
 
 
-def spent(answers: int) -> Halted:
-    return Halted(f"all {answers} answers that this session was opened for have been given")
-
-
 def released(outcome: Outcome, law: Law) -> Answer:
     """The answer value + noise, cut to the public range of answers, with its interval."""
     radius = law.radius(CONFIDENCE)
     values = tuple(max(-LARGEST_INTEGER, min(LARGEST_INTEGER, v)) for v in outcome)
     spans = tuple((v - radius, v + radius) for v in values)
-    if len(values) == 1:
-        return Answer(values[0], interval=spans[0], confidence=CONFIDENCE)
-    return Answer(values, interval=spans, confidence=CONFIDENCE)
+    return Answer(values[0] if len(values) == 1 else values, None, spans, CONFIDENCE)

@@ -44,34 +44,29 @@ def encode_mechanism(mechanism: Served) -> dict[str, Any]:
 
 def decode_mechanism(body: Mapping[str, Any]) -> Served:
     """The mechanism that ``encode_mechanism`` wrote."""
-    parameters = {n: Fraction(v) if isinstance(v, str) else v for n, v in body.items() if n != "kind"}
+    parameters: dict[str, Any] = {
+        n: Fraction(v) if isinstance(v, str) else v for n, v in body.items() if n != "kind"
+    }
     return _LIBRARY[body["kind"]](**parameters)
 
 
 def encode_answer(answer: Answer) -> dict[str, Any]:
     """An answer as JSON: integers, lists, one rational as text."""
-    value, interval = answer.value, answer.interval
+    value = answer.value
     return {
         "value": list(value) if isinstance(value, tuple) else value,
         "verdict": answer.verdict,
-        "interval": None if interval is None else _lists(interval),
+        "spans": [list(span) for span in answer.spans],
         "confidence": str(answer.confidence),
     }
 
 
 def decode_answer(body: Mapping[str, Any]) -> Answer:
     """The answer that ``encode_answer`` wrote."""
+    value = body["value"]
     return Answer(
-        _tuples(body["value"]),
+        tuple(value) if isinstance(value, list) else value,
         body["verdict"],
-        _tuples(body["interval"]),
+        tuple((low, high) for low, high in body["spans"]),
         Fraction(body["confidence"]),
     )
-
-
-def _lists(value: Any) -> Any:
-    return [_lists(v) for v in value] if isinstance(value, tuple) else value
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value

@@ -11,8 +11,8 @@ from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import ZCDP
 from interlace.core.interval import Interval
 from interlace.core.laws import DiscreteGaussian, Law, Point
-from interlace.core.mechanisms.additive import cells, one_of, plain, released, spent
-from interlace.core.mechanisms.protocol import Add, Answer, Halted, Move, Outcome, Secret
+from interlace.core.mechanisms.additive import cells, one_of, plain, released
+from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret
 from interlace.core.queries import Query
 
 
@@ -65,12 +65,15 @@ class Gaussian:
         return Point()
 
     def start(self) -> int:
-        return 0
+        """The public state: how many answers are left."""
+        return self.answers
 
-    def move(self, public: int, query: Query) -> Move | Halted:
+    def left(self, public: int) -> int:
+        return public
+
+    def move(self, public: int, query: Query) -> Move:
+        del public
         plain(query, "a Gaussian session")
-        if public >= self.answers:
-            return spent(self.answers)
         return Move(query.plan, Add(self.law(query)))
 
     def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
@@ -79,7 +82,7 @@ class Gaussian:
 
     def after(self, public: int, query: Query, answer: Answer) -> int:
         del query, answer
-        return public + 1
+        return public - 1
 
 
 def _root(square: Fraction) -> Fraction:

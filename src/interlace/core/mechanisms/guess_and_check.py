@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, natural, rational
 from interlace.core.mechanisms.additive import CONFIDENCE
 from interlace.core.mechanisms.laplace import Laplace
-from interlace.core.mechanisms.protocol import Answer, Halted, Mechanism, Program
+from interlace.core.mechanisms.protocol import Answer, Mechanism, Program
 from interlace.core.mechanisms.sparse_vector import SparseVector
 from interlace.core.queries import Comparison, Query
 
@@ -79,11 +79,13 @@ class GuessAndCheck:
         """The public state: how many values may still be measured."""
         return self.cutoff
 
-    def program(self, public: int, query: Query) -> Program | Halted:
+    def left(self, public: int) -> int:
+        return public
+
+    def program(self, public: int, query: Query) -> Program:
+        del public
         if query.comparison is not None or query.guess is None:
             raise ParameterError("guess", "guess-and-check needs guess=, what you expect")
-        if public == 0:
-            return Halted(f"guess-and-check has measured its {self.cutoff} values")
         return self._round(query.guess, query)
 
     def _round(self, guess: int, query: Query) -> Program:
@@ -91,7 +93,7 @@ class GuessAndCheck:
         off = yield "check", Query(query.plan, comparison=test)
         if off.verdict:
             measured = yield "measure", Query(query.plan)
-            return Answer(measured.value, True, measured.interval, measured.confidence)
+            return replace(measured, verdict=True)
         # Not off: |value - guess| < tolerance + threshold noise - query noise.
         share = 1 - (1 - CONFIDENCE) / 2
         radius = (
@@ -99,7 +101,7 @@ class GuessAndCheck:
             + self.check.opening().radius(share)
             + self.check.query_noise().radius(share)
         )
-        return Answer(guess, False, (guess - radius, guess + radius), CONFIDENCE)
+        return Answer(guess, False, ((guess - radius, guess + radius),), CONFIDENCE)
 
     def after(self, public: int, query: Query, answer: Answer) -> int:
         del query

@@ -14,7 +14,6 @@ from interlace.core.laws import Law
 from interlace.core.mechanisms.protocol import (
     Answer,
     Composite,
-    Halted,
     Mechanism,
     Public,
     Secret,
@@ -25,7 +24,7 @@ Secrets = Secret | Mapping[str, "Secrets"]
 """One secret for each leaf, in the shape of the composite."""
 
 Respond = Callable[[Mechanism, Secret, Public, Query], Answer]
-"""Answers for a leaf. Raises SessionHalted or ParameterError when it takes no such query."""
+"""Answers for a leaf. Raises ParameterError when it takes no such query."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +60,14 @@ def play(
 
     Raises SessionHalted when the mechanism has nothing more to give; nothing has changed.
     """
+    if mechanism.left(state.public) == 0:
+        raise SessionHalted("this session has given all the answers it was opened for")
     if not isinstance(mechanism, Composite):
         assert isinstance(secrets, tuple)
         answer = respond(mechanism, secrets, state.public, query)
         return answer, State(mechanism.after(state.public, query, answer))
     assert isinstance(secrets, Mapping)
     program = mechanism.program(state.public, query)
-    if isinstance(program, Halted):
-        raise SessionHalted(program.reason)
     children = dict(state.children)
     reply: Answer | None = None
     while True:

@@ -26,13 +26,6 @@ Outcome = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Halted:
-    """No more answers; ``reason`` is public and tells what to do."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
 class Add:
     """The kernel that adds independent noise of this law to what was read."""
 
@@ -56,14 +49,14 @@ Span = tuple[int, int]
 class Answer:
     """What leaves: a noisy value, a verdict, or both.
 
-    ``interval`` contains the exact bounded answer with probability ``confidence``; it covers
-    the noise only, not what clamping and bounding change. One for each cell of a vector (all
-    hold together); None where there is no number.
+    ``spans`` are intervals, one for each cell and none where there is no number; together
+    they contain the exact bounded answer with probability ``confidence``. They cover the
+    noise only, not what clamping and bounding change.
     """
 
     value: int | bool | tuple[int, ...]
     verdict: bool | None = None
-    interval: Span | tuple[Span, ...] | None = None
+    spans: tuple[Span, ...] = ()
     confidence: Fraction = Fraction(19, 20)
 
 
@@ -79,9 +72,12 @@ class Mechanism(Protocol):
 
     def start(self) -> Public: ...
 
-    def move(self, public: Public, query: Query) -> Move | Halted:
-        """What to read and which kernel to run. Raises ParameterError for a query that
-        this mechanism does not take; nothing is drawn then."""
+    def left(self, public: Public) -> int:
+        """How many answers (sparse vector: passes) may still be given; at 0 it has halted."""
+
+    def move(self, public: Public, query: Query) -> Move:
+        """What to read and which kernel to run, while any answer is left. Raises
+        ParameterError for a query that this mechanism does not take; nothing is drawn."""
 
     def answer(self, secret: Secret, public: Public, query: Query, outcome: Outcome) -> Answer:
         """Deterministic. Sees the secret and value + noise, never the value."""
@@ -107,7 +103,10 @@ class Composite(Protocol):
     @property
     def guarantee(self) -> Composition: ...
 
-    def program(self, public: Public, query: Query) -> Program | Halted:
+    def left(self, public: Public) -> int:
+        """How many answers may still be given; at 0 it has halted."""
+
+    def program(self, public: Public, query: Query) -> Program:
         """One round: yields (child, query), receives its Answer, returns the round's.
         Deterministic: a restart runs it again on the answers that were released."""
 

@@ -10,7 +10,7 @@ from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import PureDP
 from interlace.core.laws import DiscreteLaplace, Law
-from interlace.core.mechanisms.protocol import Add, Answer, Halted, Move, Outcome, Secret
+from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret
 from interlace.core.queries import Query
 
 
@@ -90,10 +90,12 @@ class SparseVector:
         """The public state: how many passes are left."""
         return self.cutoff
 
-    def move(self, public: int, query: Query) -> Move | Halted:
+    def left(self, public: int) -> int:
+        return public
+
+    def move(self, public: int, query: Query) -> Move:
+        del public
         self._check(query)
-        if public == 0:
-            return Halted(f"the sparse vector has given its {self.cutoff} passes")
         return Move(query.plan, Add(self.query_noise()), query.comparison)
 
     def _check(self, query: Query) -> None:

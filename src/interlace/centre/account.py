@@ -1,0 +1,123 @@
+"""An analyst's account: a quota, the filter that guards it, and the sessions it opened."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from interlace.centre.noise import POOL
+from interlace.centre.records import AccountRecord, SessionRecord, encode_secrets
+from interlace.centre.session import Session
+from interlace.core.composition.filters import Budget, Filter
+from interlace.core.errors import NotFound
+from interlace.core.exact import Real, rational
+from interlace.core.mechanisms.codec import Served, encode_mechanism
+from interlace.core.mechanisms.play import openings
+from interlace.ledger import SESSION, Event, Ledger
+from interlace.ledger.interface import Reads
+
+Restore = Callable[[Event], Session]
+"""Makes the handle of a session from its event."""
+
+
+class Account:
+    """One analyst's account. Get one from ``Centre.account``.
+
+    Its sessions may be opened one after another with parameters chosen from earlier answers:
+    the account's filter (R3) admits them while they fit the quota.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        record: AccountRecord,
+        version: Callable[[str], int],
+        restore: Restore,
+    ) -> None:
+        self._ledger = ledger
+        self._record = record
+        self._version = version
+        self._restore = restore
+
+    def __repr__(self) -> str:
+        return f"<Account {self.name}: {self.quota}, rule {self.rule}>"
+
+    @property
+    def name(self) -> str:
+        return self._record.name
+
+    @property
+    def quota(self) -> Budget:
+        return self._record.quota
+
+    @property
+    def rule(self) -> str:
+        """The filter that admits sessions; fixed when the account was created."""
+        return self._record.rule
+
+    @property
+    def spent(self) -> Budget:
+        """What the sessions opened so far were charged: an odometer reading, no promise.
+
+        The promise is the quota.
+        """
+        return self._filter(self._ledger).spent
+
+    @property
+    def remaining(self) -> Budget:
+        """What is left of the quota."""
+        return self._filter(self._ledger).remaining
+
+    def open(self, mechanism: Served, dataset: str, *, delta: Real | None = None) -> Session:
+        """Open a session: charge its whole guarantee, then draw its secret (R1).
+
+        ``delta`` commits the session to one point (epsilon(delta), delta) of its guarantee,
+        for an account in (epsilon, delta); without it only what needs no delta is admitted.
+
+        Raises BudgetExceeded (nothing has changed), Unproven for a guarantee that the
+        account's filter does not cover, NotFound for an unknown dataset, ParameterError.
+        """
+        encode_mechanism(mechanism)  # refuses what is not in the library
+        exact = None if delta is None else rational(delta, "delta", maximum=1)
+        version = self._version(dataset)
+        with self._ledger.transaction() as transaction:
+            spending = self._filter(transaction)
+            charge = spending.charge(mechanism, exact)
+            spending.admit(mechanism, exact)
+            record = SessionRecord(
+                id=secrets.token_hex(8),
+                account=self.name,
+                dataset=dataset,
+                version=version,
+                mechanism=mechanism,
+                delta=exact,
+                charge=charge,
+                spent=spending.spent,
+            )
+            event = transaction.append(
+                SESSION,
+                dataset=dataset,
+                account=self.name,
+                session=record.id,
+                body=record.body(),
+                secret=encode_secrets(openings(mechanism, POOL.draw)),
+            )
+        return self._restore(event)
+
+    def session(self, id: str) -> Session:
+        """A session that this account opened before, also in another process.
+
+        Raises NotFound for an id that is not this account's.
+        """
+        event = self._ledger.last(SESSION, account=self.name, session=id)
+        if event is None:
+            raise NotFound(f"account {self.name!r} has no session {id!r}: see account.sessions()")
+        return self._restore(event)
+
+    def sessions(self) -> list[Session]:
+        """All sessions of this account, in the order of their opening."""
+        return [self._restore(e) for e in self._ledger.events(SESSION, account=self.name)]
+
+    def _filter(self, reads: Reads) -> Filter:
+        return self._record.filter(reads.last(SESSION, account=self.name))
+

@@ -1,0 +1,55 @@
+"""What several analysts can have learned together, from their quotas (R2, R4)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from interlace.core.composition import Composition, compose
+from interlace.core.composition.filters import Budget
+from interlace.core.exact import Real, float_up, rational
+from interlace.core.guarantees import ApproxDP
+
+
+@dataclass(frozen=True)
+class CoalitionGuarantee:
+    """The guarantee of a coalition of accounts against all of them pooling their answers.
+
+    The quotas were fixed before any answer left, so the concurrent composition theorem gives
+    their optimal composition (Theorem 1, FORMULAS 9). ``spent`` is beside it as an odometer
+    reading: what was charged so far, which later sessions may raise up to the quotas.
+    """
+
+    accounts: tuple[str, ...]
+    quotas: tuple[Budget, ...]
+    spent: tuple[Budget, ...]
+
+    @property
+    def composition(self) -> Composition:
+        """The optimal composition of the quotas."""
+        return compose(list(self.quotas))
+
+    def epsilon(self, delta: Real) -> float:
+        """The certified epsilon at ``delta``, rounded up."""
+        return self.composition.epsilon(delta)
+
+    def delta(self, epsilon: Real) -> float:
+        """The certified delta at ``epsilon``, rounded up."""
+        return self.composition.delta(epsilon)
+
+    def rule(self, delta: Real) -> str:
+        """Which rule and which theorem gave ``epsilon(delta)``."""
+        return self.composition.explain(delta)
+
+    def added_up(self, delta: Real) -> float:
+        """What adding up would say: the sum of the quotas' epsilons, with what their own
+        deltas leave of ``delta`` shared out evenly."""
+        own = [q.delta0 if isinstance(q, ApproxDP) else Fraction(0) for q in self.quotas]
+        rest = rational(delta, "delta", maximum=1) - sum(own)
+        if rest < 0:
+            return math.inf
+        parts = [q.epsilon(d + rest / len(own)) for q, d in zip(self.quotas, own, strict=True)]
+        if math.inf in parts:
+            return math.inf
+        return float_up(sum(map(Fraction, parts), Fraction(0)))

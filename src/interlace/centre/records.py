@@ -1,0 +1,150 @@
+"""What the centre writes into the ledger, and how it is read back.
+
+Values on one side, JSON bodies on the other; exact rationals travel as text (R8). No other
+file of the centre knows the names of the fields.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from interlace.centre.questions import Question
+from interlace.core.composition.filters import Budget, Filter
+from interlace.core.guarantees import decode_notion, encode_notion
+from interlace.core.mechanisms.codec import (
+    Served,
+    decode_answer,
+    decode_mechanism,
+    encode_answer,
+    encode_mechanism,
+)
+from interlace.core.mechanisms.play import Secrets
+from interlace.core.mechanisms.protocol import Answer
+from interlace.ledger import Event
+from interlace.query.schema import Dataset
+
+
+@dataclass(frozen=True)
+class DatasetRecord:
+    """A registered dataset: its public declaration, its snapshot's file and that file's hash."""
+
+    dataset: Dataset
+    version: int
+    file: str
+    digest: str
+
+    def body(self) -> dict[str, Any]:
+        return {"declaration": self.dataset.to_json(), "file": self.file, "digest": self.digest}
+
+    @classmethod
+    def read(cls, event: Event) -> DatasetRecord:
+        assert event.round is not None
+        dataset = Dataset.from_json(event.body["declaration"])
+        return cls(dataset, event.round, event.body["file"], event.body["digest"])
+
+
+@dataclass(frozen=True)
+class AccountRecord:
+    """A quota and the filter that guards it, both fixed when the account was created."""
+
+    name: str
+    quota: Budget
+    rule: str
+
+    def body(self) -> dict[str, Any]:
+        return {"quota": encode_notion(self.quota), "rule": self.rule}
+
+    @classmethod
+    def read(cls, event: Event) -> AccountRecord:
+        assert event.account is not None
+        return cls(event.account, decode_notion(event.body["quota"]), event.body["rule"])
+
+    def filter(self, last_session: Event | None) -> Filter:
+        """The account's filter as its latest session left it."""
+        if last_session is None:
+            return Filter(self.quota, self.rule)
+        return Filter(self.quota, self.rule, spent=SessionRecord.read(last_session).spent)
+
+
+@dataclass(frozen=True)
+class SessionRecord:
+    """A session as it was opened: its mechanism, what it was charged, the account after it."""
+
+    id: str
+    account: str
+    dataset: str
+    version: int
+    mechanism: Served
+    delta: Fraction | None
+    charge: Budget
+    spent: Budget
+
+    def body(self) -> dict[str, Any]:
+        return {
+            "version": self.version,
+            "mechanism": encode_mechanism(self.mechanism),
+            "delta": None if self.delta is None else str(self.delta),
+            "charge": encode_notion(self.charge),
+            "spent": encode_notion(self.spent),
+        }
+
+    @classmethod
+    def read(cls, event: Event) -> SessionRecord:
+        assert event.session is not None
+        assert event.account is not None
+        assert event.dataset is not None
+        body = event.body
+        return cls(
+            event.session,
+            event.account,
+            event.dataset,
+            body["version"],
+            decode_mechanism(body["mechanism"]),
+            None if body["delta"] is None else Fraction(body["delta"]),
+            decode_notion(body["charge"]),
+            decode_notion(body["spent"]),
+        )
+
+
+@dataclass(frozen=True)
+class Round:
+    """One answered question, with the answers of the composite's parts that led to it."""
+
+    question: Question
+    answer: Answer
+    steps: tuple[Answer, ...]
+
+    def body(self) -> dict[str, Any]:
+        return {
+            "question": self.question.body(),
+            "answer": encode_answer(self.answer),
+            "steps": [encode_answer(step) for step in self.steps],
+        }
+
+    @classmethod
+    def read(cls, event: Event) -> Round:
+        body = event.body
+        return cls(
+            Question.read(body["question"]),
+            decode_answer(body["answer"]),
+            tuple(decode_answer(step) for step in body["steps"]),
+        )
+
+
+def encode_secrets(secrets: Secrets) -> bytes:
+    """The secrets of a session as they lie in its ledger event."""
+    return json.dumps(secrets, sort_keys=True).encode()
+
+
+def decode_secrets(data: bytes) -> Secrets:
+    """The secrets that ``encode_secrets`` wrote."""
+    return _secrets(json.loads(data))
+
+
+def _secrets(value: Any) -> Secrets:
+    if isinstance(value, dict):
+        return {name: _secrets(child) for name, child in value.items()}
+    return tuple(value)

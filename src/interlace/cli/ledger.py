@@ -1,0 +1,52 @@
+"""``interlace ledger``: what a folder's ledger says, read from disk."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from interlace.centre import Centre, audit
+from interlace.core.errors import ParameterError
+from interlace.ledger import Head
+
+
+def show_ledger(folder: Path, console: Console) -> None:
+    """Print datasets, accounts with their budgets, and sessions."""
+    with Centre(folder, create=False) as centre:
+        for dataset in centre.datasets():
+            tables = ", ".join(table.name for table in dataset.tables)
+            console.print(f"dataset [bold]{dataset.name}[/]: unit {dataset.unit}; {tables}")
+        budgets = Table("account", "rule", "quota", "spent", "remaining", title="Accounts")
+        sessions = Table("account", "session", "mechanism", "charge", "answers", "left")
+        sessions.title = "Sessions"
+        for account in centre.accounts():
+            row = (account.name, account.rule, account.quota, account.spent, account.remaining)
+            budgets.add_row(*map(str, row))
+            for session in account.sessions():
+                kind = type(session.mechanism).__name__
+                given, left = len(session.history()), session.left
+                cells = (account.name, session.id, kind, session.charge, given, left)
+                sessions.add_row(*map(str, cells))
+        console.print(budgets, sessions)
+
+
+def verify_ledger(folder: Path, head: str | None, console: Console) -> None:
+    """Audit the ledger and print its head, to be kept elsewhere for the next time."""
+    expected = None if head is None else _head(head)
+    with Centre(folder, create=False) as centre:
+        found = audit(centre, expected)
+    console.print(
+        f"[bold green]holds[/]: {found.head.seq} events, {found.accounts} accounts, "
+        f"{found.sessions} sessions, {found.answers} answers folded again from nothing"
+    )
+    console.print(f"head {found.head.seq}:{found.head.hash}", highlight=False, soft_wrap=True)
+
+
+def _head(text: str) -> Head:
+    match = re.fullmatch(r"([0-9]+):([0-9a-f]{64})", text)
+    if match is None:
+        raise ParameterError("--head", "must be SEQ:HASH as an earlier verify printed it")
+    return Head(int(match[1]), match[2])

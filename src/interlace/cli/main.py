@@ -1,0 +1,99 @@
+"""The commands of ``interlace``. Errors raised on purpose end in one line and status 2."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+import interlace
+from interlace.cli.expression import read_expression, read_number
+from interlace.core.composition import compose
+from interlace.core.errors import InterlaceError
+from interlace.core.exact import rational
+
+
+class _Group(click.Group):
+    """Prints an Interlace error as a line instead of a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except InterlaceError as error:
+            Console(stderr=True).print(f"[bold red]refused[/] {error}", highlight=False)
+            sys.exit(2)
+
+
+@click.group(cls=_Group)
+@click.version_option(interlace.__version__, prog_name="interlace")
+def main() -> None:
+    """Interactive differential privacy: many analysts, one optimal guarantee."""
+
+
+@main.command()
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Keep the centre in this new folder (default: a temporary one).",
+)
+def demo(folder: Path | None) -> None:
+    """Run the main job: two analysts, real medical data, one guarantee."""
+    from interlace.cli.demo import run
+
+    run(folder)
+
+
+@main.command("compose")
+@click.argument("expression")
+@click.option("--delta", help="Report epsilon at this delta.")
+@click.option("--epsilon", help="Report delta at this epsilon.")
+def compose_(expression: str, delta: str | None, epsilon: str | None) -> None:
+    """Compose guarantees fixed in advance, e.g. "100x(0.1,1e-8) + zcdp(0.05)".
+
+    An item is epsilon, (epsilon,delta) or zcdp(rho); "100x" in front repeats it; items are
+    joined by "+".
+    """
+    if (delta is None) == (epsilon is None):
+        raise click.UsageError("give either --delta or --epsilon")
+    composition = compose(read_expression(expression))
+    console = Console()
+    if delta is not None:
+        exact = rational(read_number(delta, "--delta"), "delta", maximum=1)
+        lower, upper = composition.epsilon_interval(exact)
+        console.print(f"epsilon = {upper!r} at delta = {delta}", highlight=False)
+        if not math.isinf(upper):
+            console.print(f"certified: between {lower!r} and {upper!r}", highlight=False)
+        console.print(composition.explain(exact), style="dim", highlight=False)
+    elif epsilon is not None:
+        exact = rational(read_number(epsilon, "--epsilon"), "epsilon")
+        lower, upper = composition.delta_interval(exact)
+        console.print(f"delta = {upper!r} at epsilon = {epsilon}", highlight=False)
+        console.print(f"certified: between {lower!r} and {upper!r}", highlight=False)
+
+
+@main.group()
+def ledger() -> None:
+    """Look at a centre's ledger from disk."""
+
+
+@ledger.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+def show(folder: Path) -> None:
+    """Datasets, accounts, budgets, sessions; no secret is shown."""
+    from interlace.cli.ledger import show_ledger
+
+    show_ledger(folder, Console())
+
+
+@ledger.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--head", help="SEQ:HASH printed by an earlier verify and kept elsewhere.")
+def verify(folder: Path, head: str | None) -> None:
+    """Recompute the hash chain, every account's spending and every session's state."""
+    from interlace.cli.ledger import verify_ledger
+
+    verify_ledger(folder, head, Console())
