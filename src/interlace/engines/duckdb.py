@@ -22,6 +22,8 @@ from interlace.query.rewrite import rewrite
 
 __all__ = ["DuckDBEngine", "register"]
 
+Settings = dict[str, str | bool | int | float | list[str]]
+
 _engines: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
 _inherited: list[object] = []
 
@@ -36,7 +38,7 @@ class DuckDBEngine:
 
     def __init__(self, snapshot: Snapshot, *, memory: str = "1GB", threads: int = 2) -> None:
         self._snapshot = snapshot
-        self._settings = {"memory_limit": memory, "threads": threads}
+        self._limits: Settings = {"memory_limit": memory, "threads": threads}
         self._lock = threading.Lock()
         self._closed = False
         self._connection: duckdb.DuckDBPyConnection | None = self._open()
@@ -57,7 +59,7 @@ class DuckDBEngine:
             with contextlib.closing(connection.cursor()) as cursor:
                 row = cursor.execute(statement).fetchone()
             return tuple(int(value) for value in row or ())
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever happened may depend on data
             fail()
 
     def close(self) -> None:
@@ -83,7 +85,7 @@ class DuckDBEngine:
         if file_digest(path) != self._snapshot.digest:
             raise EngineError(f"the snapshot {path} is not the one that was registered")
         try:
-            connection = duckdb.connect(config=_settings(path) | self._settings)
+            connection = duckdb.connect(config=_settings(path) | self._limits)
             _lock_down(connection, path)
             stored = connection.execute(f"SELECT dataset FROM {CATALOG}.declaration").fetchone()
         except duckdb.Error:
@@ -92,7 +94,7 @@ class DuckDBEngine:
             raise EngineError(f"the snapshot {path} was registered under another declaration")
         return connection
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """After a fork: the parent's connection has no threads here and may not be touched,
         not even to close it; the lock may be held by a thread that is gone."""
         self._lock = threading.Lock()
@@ -100,7 +102,7 @@ class DuckDBEngine:
         self._connection = None
 
 
-def _settings(path: Path) -> dict[str, str | int | bool]:
+def _settings(path: Path) -> Settings:
     return {
         "temp_directory": str(path.parent / ".spill"),
         "autoinstall_known_extensions": False,
@@ -121,7 +123,7 @@ def _lock_down(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 def _after_fork() -> None:
     for engine in list(_engines):
-        engine._forget()
+        engine.forget()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -39,7 +39,7 @@ def attach_source(
         table = _frame(source, columns) if _is_pandas(source) else source
         try:
             connection.register(view, table)
-        except Exception:  # whatever the object's own conversion raises, which may quote data
+        except Exception:  # noqa: BLE001 - its own conversion may raise anything, and quote data
             raise DataError(
                 f"a source must be a DataFrame, an Arrow table or a path of a .parquet or .csv "
                 f"file, got {type(source).__name__}"

@@ -7,41 +7,18 @@ custodian and never from the data; nothing here sees data.
 from __future__ import annotations
 
 import datetime
-import decimal
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, natural, rational
-from interlace.query.names import LONGEST_NAME
+from interlace.query import values as read
+from interlace.query.values import LARGEST_CODE, Constant, MismatchError, OutOfRange
 
-#: What a query may compare a column with: a number, text, a date, TRUE or FALSE.
-Constant = Fraction | str | datetime.date | bool
-OutOfRange = Literal["clamp", "drop"]
-
-LARGEST_CODE = 2**62
 MOST_DIGITS = 15
 MOST_CATEGORIES = 100_000
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
-
-
-class MismatchError(Exception):
-    """A constant's type does not fit the column; ``expected`` says what does."""
-
-    def __init__(self, expected: str) -> None:
-        self.expected = expected
-        super().__init__(expected)
-
-
-def _check_rule(value: object, name: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ParameterError(name, f"must be one of {', '.join(map(repr, allowed))}, got {value!r}")
-
-
-def _check_order(lower: object, upper: object, codes: tuple[int, int]) -> None:
-    if codes[0] > codes[1]:
-        raise ParameterError("lower", f"must not be above upper, got {lower} and {upper}")
 
 
 @dataclass(frozen=True)
@@ -64,8 +41,8 @@ class Integer:
         for name in ("lower", "upper"):
             value = natural(getattr(self, name), name, minimum=-LARGEST_CODE, maximum=LARGEST_CODE)
             object.__setattr__(self, name, value)
-        _check_order(self.lower, self.upper, self.codes)
-        _check_rule(self.out_of_range, "out_of_range", get_args(OutOfRange))
+        read.check_order(self.lower, self.upper, self.codes)
+        read.check_out_of_range(self.out_of_range)
         if self.missing != "drop":
             natural(self.missing, "missing", minimum=self.lower, maximum=self.upper)
 
@@ -84,7 +61,7 @@ class Integer:
 
     def place(self, constant: Constant) -> Fraction:
         """Where a query's constant lies on the axis of codes, exactly. Raises MismatchError."""
-        return _number(constant)
+        return read.number(constant)
 
     def show(self, code: int) -> str:
         """The SQL literal of a code."""
@@ -118,23 +95,20 @@ class Decimal:
     ) -> None:
         put = cast(Any, object.__setattr__)
         put(self, "digits", natural(digits, "digits", minimum=0, maximum=MOST_DIGITS))
-        put(self, "lower", self._exact(lower, "lower"))
-        put(self, "upper", self._exact(upper, "upper"))
-        put(self, "missing", "drop" if missing == "drop" else self._exact(missing, "missing"))
+        put(self, "lower", read.exact(lower, "lower", self.digits))
+        put(self, "upper", read.exact(upper, "upper", self.digits))
+        put(
+            self,
+            "missing",
+            "drop" if missing == "drop" else read.exact(missing, "missing", self.digits),
+        )
         put(self, "out_of_range", out_of_range)
-        _check_order(lower, upper, self.codes)
-        _check_rule(out_of_range, "out_of_range", get_args(OutOfRange))
+        read.check_order(lower, upper, self.codes)
+        read.check_out_of_range(out_of_range)
         if self.missing != "drop":
             rational(self.missing, "missing", minimum=self.lower, maximum=self.upper)
 
     ordered = True
-
-    def _exact(self, value: Real | str, name: str) -> Fraction:
-        limit = Fraction(LARGEST_CODE, 10**self.digits)
-        exact = rational(_parsed(value, name), name, minimum=-limit, maximum=limit)
-        if (exact * 10**self.digits).denominator != 1:
-            raise ParameterError(name, f"must have at most {self.digits} decimals, got {value}")
-        return exact
 
     @property
     def codes(self) -> tuple[int, int]:
@@ -149,7 +123,7 @@ class Decimal:
 
     def place(self, constant: Constant) -> Fraction:
         """Where a query's constant lies on the axis of codes, exactly. Raises MismatchError."""
-        return _number(constant) * 10**self.digits
+        return read.number(constant) * Fraction(10**self.digits)
 
     def show(self, code: int) -> str:
         """The SQL literal of a code."""
@@ -176,14 +150,14 @@ class Category:
     unknown: str = "drop"
     _codes: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
 
-    def __init__(self, values: Any, missing: str = "drop", unknown: str = "drop") -> None:
-        if isinstance(values, str) or not hasattr(values, "__iter__"):
+    def __init__(self, values: Iterable[str], missing: str = "drop", unknown: str = "drop") -> None:
+        if isinstance(values, str) or not isinstance(values, Iterable):
             raise ParameterError("values", "must be a list of texts")
         members = tuple(values)
         if not 1 <= len(members) <= MOST_CATEGORIES:
             raise ParameterError("values", f"must list 1 to {MOST_CATEGORIES} texts")
         for value in members:
-            _check_member(value)
+            read.check_member(value)
         if len(set(members)) < len(members):
             raise ParameterError("values", "must not list a text twice")
         for name, rule in (("missing", missing), ("unknown", unknown)):
@@ -246,12 +220,12 @@ class Day:
         out_of_range: OutOfRange = "clamp",
     ) -> None:
         put = cast(Any, object.__setattr__)
-        put(self, "lower", _date(lower, "lower"))
-        put(self, "upper", _date(upper, "upper"))
-        put(self, "missing", "drop" if missing == "drop" else _date(missing, "missing"))
+        put(self, "lower", read.date(lower, "lower"))
+        put(self, "upper", read.date(upper, "upper"))
+        put(self, "missing", "drop" if missing == "drop" else read.date(missing, "missing"))
         put(self, "out_of_range", out_of_range)
-        _check_order(self.lower, self.upper, self.codes)
-        _check_rule(out_of_range, "out_of_range", get_args(OutOfRange))
+        read.check_order(self.lower, self.upper, self.codes)
+        read.check_out_of_range(out_of_range)
         if self.missing != "drop" and not self.lower <= self.missing <= self.upper:
             raise ParameterError("missing", f"must lie between {self.lower} and {self.upper}")
 
@@ -261,22 +235,22 @@ class Day:
     @property
     def codes(self) -> tuple[int, int]:
         """The least and the greatest code."""
-        return _day_number(self.lower), _day_number(self.upper)
+        return read.day_number(self.lower), read.day_number(self.upper)
 
     @property
     def missing_code(self) -> int | None:
         """The code that stands for a missing value; None where the row is dropped."""
-        return None if self.missing == "drop" else _day_number(self.missing)
+        return None if self.missing == "drop" else read.day_number(self.missing)
 
     def place(self, constant: Constant) -> Fraction:
         """The code of a date. Raises MismatchError for anything else."""
         if not isinstance(constant, datetime.date):
             raise MismatchError(f"a date such as {self.show(self.codes[0])}")
-        return Fraction(_day_number(constant))
+        return Fraction(read.day_number(constant))
 
     def show(self, code: int) -> str:
         """The SQL literal of a code."""
-        return f"DATE '{datetime.date.fromordinal(code + _EPOCH).isoformat()}'"
+        return f"DATE '{read.day_of(code).isoformat()}'"
 
 
 @dataclass(frozen=True)
@@ -315,43 +289,3 @@ class Boolean:
 
 
 Column = Integer | Decimal | Category | Day | Boolean
-
-
-def _check_member(value: object) -> None:
-    if not isinstance(value, str):
-        raise ParameterError("values", f"must be texts: write {str(value)!r}, not {value!r}")
-    if value == "drop" or not 1 <= len(value) <= LONGEST_NAME or not value.isprintable():
-        raise ParameterError(
-            "values",
-            f'each must be 1 to {LONGEST_NAME} printable characters, and not "drop"; got {value!r}',
-        )
-
-
-def _parsed(value: Real | str, name: str) -> Real:
-    if not isinstance(value, str):
-        return value
-    try:
-        return decimal.Decimal(value)  # not Fraction: 1e999999999 is short and huge
-    except decimal.InvalidOperation:
-        raise ParameterError(name, f"must be a number, got {value!r}") from None
-
-
-def _number(constant: Constant) -> Fraction:
-    if not isinstance(constant, Fraction):
-        raise MismatchError("a number")
-    return constant
-
-
-def _date(value: datetime.date | str, name: str) -> datetime.date:
-    if isinstance(value, str):
-        try:
-            return datetime.date.fromisoformat(value)
-        except ValueError:
-            raise ParameterError(name, f"must be a date like 2024-01-31, got {value!r}") from None
-    if isinstance(value, datetime.datetime) or not isinstance(value, datetime.date):
-        raise ParameterError(name, f"must be a date or ISO text, got {value!r}")
-    return value
-
-
-def _day_number(value: datetime.date) -> int:
-    return value.toordinal() - _EPOCH

@@ -12,13 +12,14 @@ from sqlglot import expressions as exp
 
 from interlace.core.errors import QueryRefused
 from interlace.query import names, predicates
-from interlace.query.columns import Boolean, Category, Column, Constant, MismatchError
+from interlace.query.columns import Boolean, Category, Column
 from interlace.query.predicates import Always, Predicate, Ranges
 from interlace.query.schema import Dataset, Table
 from interlace.query.screen import CONDITION
 from interlace.query.tree import Source, construct_of
+from interlace.query.values import Constant, MismatchError
 
-_OPERATORS: dict[type[exp.Expression], str] = {
+_OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -34,7 +35,7 @@ class Conditions:
     dataset: Dataset
     source: Source
 
-    def read(self, node: exp.Expression) -> Predicate:
+    def read(self, node: exp.Expr) -> Predicate:
         """The predicate of a condition. Raises QueryRefused."""
         kind = type(node)
         if kind is exp.Paren:
@@ -55,7 +56,7 @@ class Conditions:
             return self._membership(node)
         return self._bare(node)
 
-    def _parts(self, node: exp.Expression) -> Iterator[exp.Expression]:
+    def _parts(self, node: exp.Expr) -> Iterator[exp.Expr]:
         """The parts of a chain, which the parser nests to the left as deep as it is long."""
         kind, parts = type(node), []
         while type(node) is kind:
@@ -64,7 +65,7 @@ class Conditions:
             node = node.this
         return iter([node, *reversed(parts)])
 
-    def _comparison(self, node: exp.Expression) -> Predicate:
+    def _comparison(self, node: exp.Expr) -> Predicate:
         self.source.expect(node, type(node), "this", "expression")
         left, right = node.this, node.args["expression"]
         operator = _OPERATORS[type(node)]
@@ -81,7 +82,7 @@ class Conditions:
             name, kind.codes, predicates.comparison(operator, place, kind.codes)
         )
 
-    def _between(self, node: exp.Expression) -> Predicate:
+    def _between(self, node: exp.Expr) -> Predicate:
         self.source.expect(node, exp.Between, "this", "low", "high")
         name, kind = self._column(node.this)
         if not kind.ordered:
@@ -93,7 +94,7 @@ class Conditions:
             predicates.within(name, kind.codes, side) for side in (above, below)
         )
 
-    def _membership(self, node: exp.Expression) -> Predicate:
+    def _membership(self, node: exp.Expr) -> Predicate:
         self.source.expect(node, exp.In, "this", "expressions")
         name, kind = self._column(node.this)
         listed: list[Ranges] = [
@@ -104,7 +105,7 @@ class Conditions:
             raise self.source.refuse(node, "IN", "lists constants: column IN (1, 2)")
         return predicates.within(name, kind.codes, predicates.union(listed))
 
-    def _bare(self, node: exp.Expression) -> Predicate:
+    def _bare(self, node: exp.Expr) -> Predicate:
         """TRUE, FALSE, or a boolean column by itself."""
         if isinstance(node, exp.Boolean):
             self.source.expect(node, exp.Boolean, "this")
@@ -118,14 +119,14 @@ class Conditions:
             )
         return predicates.within(name, kind.codes, ((1, 1),))
 
-    def _column(self, node: exp.Expression) -> tuple[str, Column]:
+    def _column(self, node: exp.Expr) -> tuple[str, Column]:
         if not isinstance(node, exp.Column):
             reason = f"stands where a column is expected: {CONDITION}"
             raise self.source.refuse(node, construct_of(node), reason)
         name = column_name(node, self.table, self.dataset, self.source)
         return name, self.table.kind(name)
 
-    def _place(self, name: str, kind: Column, node: exp.Expression) -> Fraction:
+    def _place(self, name: str, kind: Column, node: exp.Expr) -> Fraction:
         constant = self._constant(node)
         try:
             return kind.place(constant)
@@ -139,7 +140,7 @@ class Conditions:
                 node, f"text that {name!r} does not list", f"it lists {listing(kind.values)}"
             ) from None
 
-    def _constant(self, node: exp.Expression) -> Constant:
+    def _constant(self, node: exp.Expr) -> Constant:
         if isinstance(node, exp.Neg):
             self.source.expect(node, exp.Neg, "this")
             self.source.expect(node.this, exp.Literal, "this", "is_string")
@@ -155,7 +156,7 @@ class Conditions:
             return self._date(node)
         raise self.source.refuse(node, construct_of(node), f"is not a constant: {CONDITION}")
 
-    def _number(self, node: exp.Expression) -> Fraction:
+    def _number(self, node: exp.Expr) -> Fraction:
         if _NUMBER.fullmatch(str(node.this)) is None:
             raise self.source.refuse(
                 node,
@@ -164,7 +165,7 @@ class Conditions:
             )
         return Fraction(str(node.this))
 
-    def _date(self, node: exp.Expression) -> datetime.date:
+    def _date(self, node: exp.Expr) -> datetime.date:
         self.source.expect(node, exp.Cast, "this", "to", "_type")
         self.source.expect(node.this, exp.Literal, "this", "is_string")
         self.source.expect(node.args["to"], exp.DataType, "this")
@@ -178,13 +179,13 @@ class Conditions:
             pass
         raise self.source.refuse(node, "DATE", "is no day of the calendar: write DATE '2024-01-31'")
 
-    def _unordered(self, node: exp.Expression, name: str) -> QueryRefused:
+    def _unordered(self, node: exp.Expr, name: str) -> QueryRefused:
         return self.source.refuse(
             node, f"order of {name!r}", "its values have no order: use =, <> or IN"
         )
 
 
-def column_name(node: exp.Expression, table: Table, dataset: Dataset, source: Source) -> str:
+def column_name(node: exp.Expr, table: Table, dataset: Dataset, source: Source) -> str:
     """The declared data column that a column node means. Raises QueryRefused."""
     identifier = bare_identifier(node, table, source)
     name = table.column(str(identifier.this), bool(identifier.args.get("quoted")))
@@ -198,7 +199,7 @@ def column_name(node: exp.Expression, table: Table, dataset: Dataset, source: So
     raise source.refuse(node, "unknown column", f"table {table.name!r} has {columns}")
 
 
-def bare_identifier(node: exp.Expression, table: Table, source: Source) -> exp.Expression:
+def bare_identifier(node: exp.Expr, table: Table, source: Source) -> exp.Expr:
     """The identifier of a column node, its qualifier checked to be the table itself."""
     source.expect(node, exp.Column, "this", "table")
     source.expect(node.this, exp.Identifier, "this", "quoted")
@@ -209,16 +210,16 @@ def bare_identifier(node: exp.Expression, table: Table, source: Source) -> exp.E
             raise source.refuse(
                 node, "qualified column", f"the query reads table {table.name!r} only"
             )
-    identifier: exp.Expression = node.this
+    identifier: exp.Expr = node.this
     return identifier
 
 
-def is_unit(identifier: exp.Expression, dataset: Dataset) -> bool:
+def is_unit(identifier: exp.Expr, dataset: Dataset) -> bool:
     """Whether an identifier names the privacy unit."""
     return find([dataset.unit], identifier) is not None
 
 
-def find(declared: list[str], identifier: exp.Expression) -> str | None:
+def find(declared: list[str], identifier: exp.Expr) -> str | None:
     """The declared name that an identifier node means, or None."""
     return names.find(str(identifier.this), bool(identifier.args.get("quoted")), declared)
 

@@ -65,7 +65,9 @@ def parse_declaration(text: str) -> Declaration:
         raise DataError(f"the declaration is not TOML: {error}") from None
     _check_keys(value, "declaration", required=("name", "unit", "tables"))
     tables = _mapping(value["tables"], "tables")
-    declared = tuple(_table(name, _mapping(part, f"tables.{name}")) for name, part in tables.items())
+    declared = tuple(
+        _table(name, _mapping(part, f"tables.{name}")) for name, part in tables.items()
+    )
     with_source = {name: part["source"] for name, part in tables.items() if "source" in part}
     for name, source in with_source.items():
         if not isinstance(source, str):

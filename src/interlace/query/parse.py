@@ -59,16 +59,16 @@ def parse(sql: str, dataset: Dataset) -> Plan:
         raise source.refuse(select.expressions[0], "SUM", str(error)) from None
 
 
-def _statement(sql: str, source: Source) -> exp.Expression:
+def _statement(sql: str, source: Source) -> exp.Expr:
     try:
         statements = [item for item in sqlglot_parse(sql, read=DIALECT) if item is not None]
     except ParseError as error:
         raise QueryRefused(
-            "syntax", f"the allowed form is {FORM}, where {CONDITION}", _place(sql, error)
+            "syntax", f"the allowed form is {FORM}, where {CONDITION}", _place(error)
         ) from None
     except RecursionError:
         raise QueryRefused("nesting", "is too deep; write it flatter") from None
-    except Exception:  # the parser's own faults; its messages quote the text
+    except Exception:  # noqa: BLE001 - the parser's own faults: its messages quote the text
         raise QueryRefused("query", f"cannot be read as SQL; the allowed form is {FORM}") from None
     if len(statements) != 1:
         raise source.refuse(
@@ -79,7 +79,7 @@ def _statement(sql: str, source: Source) -> exp.Expression:
     return statements[0]
 
 
-def _place(sql: str, error: ParseError) -> tuple[int, int] | None:
+def _place(error: ParseError) -> tuple[int, int] | None:
     """Where the parser gave up: of its error only the position is told, not the text."""
     for item in error.errors:
         line, column = item.get("line"), item.get("col")
@@ -104,7 +104,7 @@ def _table(node: object, dataset: Dataset, source: Source) -> Table:
     return table
 
 
-def _aggregate(select: exp.Expression, table: Table, dataset: Dataset, source: Source) -> Aggregate:
+def _aggregate(select: exp.Expr, table: Table, dataset: Dataset, source: Source) -> Aggregate:
     if len(select.expressions) != 1:
         second = select.expressions[1] if select.expressions else None
         raise source.refuse(second, "SELECT list", f"ask for one aggregate: {FORM}", select)
@@ -122,7 +122,7 @@ def _aggregate(select: exp.Expression, table: Table, dataset: Dataset, source: S
     raise source.refuse(node, construct_of(node), f"the allowed form is {FORM}", select)
 
 
-def _count(node: exp.Expression, table: Table, dataset: Dataset, source: Source) -> Aggregate:
+def _count(node: exp.Expr, table: Table, dataset: Dataset, source: Source) -> Aggregate:
     if type(node) is exp.Star:
         source.expect(node, exp.Star)
         return Aggregate.rows(table)
@@ -138,7 +138,7 @@ def _count(node: exp.Expression, table: Table, dataset: Dataset, source: Source)
     return Aggregate.units()
 
 
-def _sum(node: exp.Expression, table: Table, dataset: Dataset, source: Source) -> Aggregate:
+def _sum(node: exp.Expr, table: Table, dataset: Dataset, source: Source) -> Aggregate:
     if type(node) is not exp.Column:
         raise source.refuse(node, f"SUM of {construct_of(node)}", "SUM takes one column")
     name = column_name(node, table, dataset, source)

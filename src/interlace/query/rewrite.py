@@ -67,35 +67,33 @@ def rewrite(plan: Plan, dialect: str, catalog: str | None = None) -> str:
     return exp.select(*totals).from_(units).sql(dialect=dialect)
 
 
-def _of_rows(table: Table, item: Aggregate) -> exp.Expression:
+def _of_rows(table: Table, item: Aggregate) -> exp.Expr:
     """Of one group of rows. No code is missing and no group is empty: it is never NULL."""
     if item.column is None:
         return exp.Count(this=exp.Star())
     return exp.Sum(this=exp.column(column_name(table, item.column), quoted=True))
 
 
-def _clamped(number: exp.Expression, item: Aggregate) -> exp.Expression:
+def _clamped(number: exp.Expr, item: Aggregate) -> exp.Expr:
     # LEAST and GREATEST skip NULL in some engines and not in others: here it cannot occur.
     floor = exp.Greatest(this=number, expressions=[_integer(item.lower)], ignore_nulls=True)
     return exp.Least(this=floor, expressions=[_integer(item.upper)], ignore_nulls=True)
 
 
-def _or_zero(total: exp.Expression) -> exp.Expression:
+def _or_zero(total: exp.Expr) -> exp.Expr:
     """A sum over no row is NULL; the answer is 0."""
     return exp.Coalesce(this=total, expressions=[_integer(0)])
 
 
-def _integer(value: int) -> exp.Expression:
+def _integer(value: int) -> exp.Expr:
     literal = exp.Literal.number(abs(value))
     return exp.Neg(this=literal) if value < 0 else literal
 
 
-def _condition(table: Table, where: Predicate) -> exp.Expression | None:
+def _condition(table: Table, where: Predicate) -> exp.Expr | None:
     match where:
-        case Always(True):
-            return None
-        case Always(False):
-            return exp.EQ(this=_integer(0), expression=_integer(1))
+        case Always(value):
+            return None if value else exp.EQ(this=_integer(0), expression=_integer(1))
         case Within(column, codes, ranges):
             return _within(exp.column(column_name(table, column), quoted=True), codes, ranges)
         case Every(parts):
@@ -104,7 +102,7 @@ def _condition(table: Table, where: Predicate) -> exp.Expression | None:
             return exp.or_(*(_condition(table, part) for part in parts))
 
 
-def _within(column: exp.Expression, codes: tuple[int, int], ranges: Ranges) -> exp.Expression:
+def _within(column: exp.Expr, codes: tuple[int, int], ranges: Ranges) -> exp.Expr:
     single = [_integer(least) for least, most in ranges if least == most]
     terms = [_range(column, codes, item) for item in ranges if item[0] < item[1]]
     if single:
@@ -112,7 +110,7 @@ def _within(column: exp.Expression, codes: tuple[int, int], ranges: Ranges) -> e
     return exp.or_(*terms)
 
 
-def _range(column: exp.Expression, codes: tuple[int, int], item: tuple[int, int]) -> exp.Expression:
+def _range(column: exp.Expr, codes: tuple[int, int], item: tuple[int, int]) -> exp.Expr:
     if item[0] == codes[0]:
         return exp.LTE(this=column.copy(), expression=_integer(item[1]))
     if item[1] == codes[1]:

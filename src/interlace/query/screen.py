@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from sqlglot import tokenize
-from sqlglot.tokens import Token, TokenType
+from sqlglot import Token, TokenType, tokenize
 
 from interlace.core.errors import QueryRefused
 
@@ -97,9 +96,9 @@ def screened(text: str, names: Collection[str]) -> list[Token]:
 
 
 def position(text: str, offset: int) -> tuple[int, int]:
-    """Line and column, both from 1, of a character of the text.
+    r"""Line and column, both from 1, of a character of the text.
 
-    >>> position("SELECT\\n  1", 9)
+    >>> position("SELECT\n  1", 9)
     (2, 3)
     """
     before = text[:offset]
@@ -137,7 +136,7 @@ def _stretches(text: str) -> Iterator[tuple[int, str]]:
 def _tokens(text: str) -> list[Token]:
     try:
         tokens = list(tokenize(text, read=DIALECT))
-    except Exception:  # whatever the tokenizer stumbles over; its message quotes the text
+    except Exception:  # noqa: BLE001 - whatever it stumbles over: its message quotes the text
         raise QueryRefused("query", f"cannot be read as SQL; the allowed form is {FORM}") from None
     if len(tokens) > 1 and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()

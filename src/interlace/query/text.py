@@ -44,10 +44,8 @@ def _aggregate(dataset: Dataset, item: Aggregate) -> str:
 
 def _condition(table: Table, where: Predicate) -> str | None:
     match where:
-        case Always(True):
-            return None
-        case Always(False):
-            return "FALSE"
+        case Always(value):
+            return None if value else "FALSE"
         case Within():
             return " OR ".join(_terms(table, where))
         case Every(parts) | Some(parts):
