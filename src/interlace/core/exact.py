@@ -51,7 +51,9 @@ def rational(
 def _read(value: Real, name: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, (numbers.Real, Decimal)):
         raise ParameterError(
-            name, f"must be a number (int, float, Fraction or Decimal), got {value!r}"
+            # Its type alone: the object may be a table.
+            name,
+            f"must be a number (int, float, Fraction or Decimal), not {type(value).__name__}",
         )
     if isinstance(value, numbers.Rational):
         exact = Fraction(int(value.numerator), int(value.denominator))
@@ -77,9 +79,10 @@ def natural(value: int, name: str, *, minimum: int = 1, maximum: int = 10**12) -
     3
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ParameterError(name, f"must be an integer, got {value!r}")
+        raise ParameterError(name, f"must be an integer, not {type(value).__name__}")
     if not minimum <= value <= maximum:
-        raise ParameterError(name, f"must be between {minimum} and {maximum}, got {value}")
+        # Not the value itself: Python refuses to print integers of some thousand digits.
+        raise ParameterError(name, f"must be an integer between {minimum} and {maximum}")
     return int(value)
 
 
@@ -107,8 +110,9 @@ def _directed(value: Fraction | Decimal | int, towards: float) -> float:
     if math.isinf(near):
         # The true value is finite: only the outward infinity is on the safe side.
         return near if near == towards else math.copysign(_LARGEST_FLOAT, near)
-    # Both comparisons are exact in Python, whatever the types.
-    exact = Fraction(near) if isinstance(value, Fraction | int) else Decimal(near)
+    # Both comparisons are exact in Python, whatever the types. from_float and not Decimal():
+    # that is a signal where the caller's context traps floats.
+    exact = Fraction(near) if isinstance(value, Fraction | int) else Decimal.from_float(near)
     wrong = exact < value if towards > 0 else exact > value
     return math.nextafter(near, towards) if wrong else near
 

@@ -29,6 +29,11 @@ class Sensitivity:
     l2_squared: int
     linf: int
 
+    def __post_init__(self) -> None:
+        # A negative bound would let any plan pass for a small one.
+        if min(self.l0, self.l1, self.l2_squared, self.linf) < 0:
+            raise ParameterError("sensitivity", "must not be negative")
+
     @classmethod
     def scalar(cls, bound: int) -> Sensitivity:
         """Of one integer that moves by at most ``bound``."""
@@ -69,6 +74,10 @@ class Comparison:
     offset: int = 0
     margin: int = 0
     absolute: bool = False
+
+    def __post_init__(self) -> None:
+        if self.sign not in (-1, 1):
+            raise ParameterError("sign", "must be 1 or -1: a larger one stretches sensitivities")
 
     @classmethod
     def at_least(cls, threshold: int) -> Comparison:
@@ -112,4 +121,4 @@ class Query:
         if self.guess is not None:
             if self.comparison is not None:
                 raise ParameterError("guess", "cannot be combined with a comparison")
-            _public(self.guess, "guess")
+            object.__setattr__(self, "guess", _public(self.guess, "guess"))

@@ -22,12 +22,20 @@ def one_of(**given: Real | None) -> tuple[str, Real]:
     return named[0]
 
 
-def served(scale: Fraction, name: str) -> Fraction:
-    """A scale of noise that can be served. Raises ParameterError, naming the argument that
-    asked for it, where it is too large; a smaller one than can be served is raised."""
+def servable(scale: Fraction, name: str) -> Fraction:
+    """``scale``, if noise of that scale is served. Raises ParameterError, naming the argument
+    that asked for it, if not."""
     if scale > LARGEST_SCALE:
-        raise ParameterError(name, f"needs noise of a scale above {LARGEST_SCALE}: ask for less")
-    return max(scale, SMALLEST_SCALE)
+        raise ParameterError(name, "asks for noise of a scale above 2**40, the largest served")
+    if scale < SMALLEST_SCALE:
+        raise ParameterError(name, "asks for noise of a scale below 2**-30, the smallest served")
+    return scale
+
+
+def proportional(scale: Fraction) -> Fraction:
+    """The scale for one plan, from its sensitivity: too small a one is raised and not refused,
+    since a composite may ask the plan after it has drawn."""
+    return servable(max(scale, SMALLEST_SCALE), "sql")
 
 
 def plain(query: Query, mechanism: str) -> None:
@@ -44,7 +52,9 @@ def cells(law: Law, size: int) -> Law:
 
 
 def released(outcome: Outcome, law: Law) -> Answer:
-    """The answer value + noise, cut to the public range of answers, with its interval."""
+    """The answer value + noise, cut to the public range of answers, with its interval.
+
+    The value lies in that range, so the cut brings the answer no further from it."""
     radius = law.radius(CONFIDENCE)
     values = tuple(max(-LARGEST_INTEGER, min(LARGEST_INTEGER, v)) for v in outcome)
     spans = tuple((v - radius, v + radius) for v in values)

@@ -11,7 +11,14 @@ from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import ZCDP
 from interlace.core.interval import Interval
 from interlace.core.laws import DiscreteGaussian, Law, Point
-from interlace.core.mechanisms.additive import cells, one_of, plain, released
+from interlace.core.mechanisms.additive import (
+    cells,
+    one_of,
+    plain,
+    proportional,
+    released,
+    servable,
+)
 from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret
 from interlace.core.queries import Query
 
@@ -45,7 +52,8 @@ class Gaussian:
         name, value = one_of(sigma=sigma, rho=rho)
         exact = rational(value, name, above=True)
         bound = natural(sensitivity, "sensitivity", maximum=2**62)
-        law = DiscreteGaussian(exact if name == "sigma" else _root(bound**2 / (2 * exact)))
+        sigma = exact if name == "sigma" else _root(bound**2 / (2 * exact))
+        law = DiscreteGaussian(servable(sigma, name))
         object.__setattr__(self, "sigma", law.sigma)
         object.__setattr__(self, "answers", natural(answers, "answers"))
         object.__setattr__(self, "sensitivity", bound)
@@ -58,7 +66,7 @@ class Gaussian:
     def law(self, query: Query) -> Law:
         """The noise of one answer: sigma in proportion to the plan's l2 sensitivity."""
         squared = max(1, query.plan.sensitivity.l2_squared)
-        sigma = _root(self.sigma**2 * squared / self.sensitivity**2)
+        sigma = proportional(_root(self.sigma**2 * squared / self.sensitivity**2))
         return cells(DiscreteGaussian(sigma), query.plan.size)
 
     def opening(self) -> Law:

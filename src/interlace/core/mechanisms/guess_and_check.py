@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -91,18 +91,27 @@ class GuessAndCheck:
     def _round(self, guess: int, query: Query) -> Program:
         test = Comparison.distance(guess, self.tolerance)
         off = yield "check", Query(query.plan, comparison=test)
-        if off.verdict:
-            measured = yield "measure", Query(query.plan)
-            return replace(measured, verdict=True)
-        # Not off: |value - guess| < tolerance + threshold noise - query noise.
+        # The measured interval and the guess's may both miss, in the same round: half each.
         share = 1 - (1 - CONFIDENCE) / 2
+        if off.verdict:
+            asked = Query(query.plan)
+            measured = yield "measure", asked
+            radius = self.measure.law(asked).radius(share)
+            return _around(measured.value, True, radius)
+        # Not off: |value - guess| < tolerance + threshold noise - query noise, each of which
+        # is beyond its radius on the one side that matters with half of 1 - share.
         radius = (
             self.tolerance
             + self.check.opening().radius(share)
             + self.check.query_noise().radius(share)
         )
-        return Answer(guess, False, ((guess - radius, guess + radius),), CONFIDENCE)
+        return _around(guess, False, radius)
 
     def after(self, public: int, query: Query, answer: Answer) -> int:
         del query
         return public - 1 if answer.verdict else public
+
+
+def _around(value: int | tuple[int, ...], verdict: bool, radius: int) -> Answer:
+    assert isinstance(value, int)  # a check reads one number
+    return Answer(value, verdict, ((value - radius, value + radius),), CONFIDENCE)

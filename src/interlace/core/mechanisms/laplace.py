@@ -9,7 +9,14 @@ from interlace.core.composition import Composition, compose
 from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import PureDP
 from interlace.core.laws import DiscreteLaplace, Law, Point
-from interlace.core.mechanisms.additive import cells, one_of, plain, released
+from interlace.core.mechanisms.additive import (
+    cells,
+    one_of,
+    plain,
+    proportional,
+    released,
+    servable,
+)
 from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret
 from interlace.core.queries import Query
 
@@ -43,7 +50,7 @@ class Laplace:
         name, value = one_of(scale=scale, epsilon=epsilon)
         exact = rational(value, name, above=True)
         bound = natural(sensitivity, "sensitivity", maximum=2**62)
-        law = DiscreteLaplace(exact if name == "scale" else bound / exact)
+        law = DiscreteLaplace(servable(exact if name == "scale" else bound / exact, name))
         object.__setattr__(self, "scale", law.scale)
         object.__setattr__(self, "answers", natural(answers, "answers"))
         object.__setattr__(self, "sensitivity", bound)
@@ -55,7 +62,8 @@ class Laplace:
     def law(self, query: Query) -> Law:
         """The noise of one answer: its scale in proportion to the plan's l1 sensitivity."""
         bound = max(1, query.plan.sensitivity.l1)
-        return cells(DiscreteLaplace(self.scale * bound / self.sensitivity), query.plan.size)
+        scale = proportional(self.scale * bound / self.sensitivity)
+        return cells(DiscreteLaplace(scale), query.plan.size)
 
     def opening(self) -> Law:
         return Point()

@@ -9,7 +9,8 @@ from interlace.core.composition import Composition, compose
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import PureDP
-from interlace.core.laws import DiscreteLaplace, Law
+from interlace.core.laws import DiscreteLaplace
+from interlace.core.mechanisms.additive import servable
 from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret
 from interlace.core.queries import Query
 
@@ -53,6 +54,8 @@ class SparseVector:
     ) -> None:
         exact = rational(epsilon, "epsilon", above=True)
         passes = natural(cutoff, "cutoff", maximum=10**6)
+        if not isinstance(monotone, bool):
+            raise ParameterError("monotone", f"must be True or False, got {monotone!r}")
         if threshold_share is None:
             factor = passes if monotone else 2 * passes
             share = Fraction(1000, 1000 + round(1000 * factor ** (2 / 3)))
@@ -63,7 +66,7 @@ class SparseVector:
         object.__setattr__(self, "epsilon", exact)
         object.__setattr__(self, "cutoff", passes)
         object.__setattr__(self, "sensitivity", natural(sensitivity, "sensitivity", maximum=2**62))
-        object.__setattr__(self, "monotone", bool(monotone))
+        object.__setattr__(self, "monotone", monotone)
         object.__setattr__(self, "threshold_share", share)
         self.opening(), self.query_noise()  # refuses scales out of range now, not at a query
 
@@ -80,11 +83,13 @@ class SparseVector:
         return (1 if self.monotone else 2) * self.cutoff * self.sensitivity
 
     def opening(self) -> DiscreteLaplace:
-        return DiscreteLaplace(self.sensitivity / (self.epsilon * self.threshold_share))
+        scale = self.sensitivity / (self.epsilon * self.threshold_share)
+        return DiscreteLaplace(servable(scale, "epsilon"))
 
     def query_noise(self) -> DiscreteLaplace:
         """The law of the noise of each comparison."""
-        return DiscreteLaplace(self._shifts / (self.epsilon * (1 - self.threshold_share)))
+        scale = self._shifts / (self.epsilon * (1 - self.threshold_share))
+        return DiscreteLaplace(servable(scale, "epsilon"))
 
     def start(self) -> int:
         """The public state: how many passes are left."""
