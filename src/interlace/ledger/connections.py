@@ -11,7 +11,6 @@ import contextlib
 import os
 import sqlite3
 import threading
-import time
 import weakref
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from sqlalchemy.exc import DBAPIError
 from interlace.core.errors import AlreadyRecorded, LedgerCorrupt, LedgerError
 
 _BUSY_SECONDS: Final = 60  # a second line: writers already wait on the ledger's own lock
-_FORK_SECONDS: Final = 10
+_PATIENCE: Final = 10  # seconds, for blocks of other threads that should be short
 
 _PRAGMAS: Final = (
     "PRAGMA synchronous = FULL",  # a commit has reached the disk when it returns
@@ -119,19 +118,21 @@ class Connections:
                 gate.notify_all()
 
     def close(self) -> None:
-        """Close the connections that are not lent now; those that are close on return."""
+        """Let nobody begin, wait until the other threads have ended, and close everything."""
         with self._gate:
             self._closed = True
+            self._others_end()
         self._closer()
 
-    def before_fork(self) -> None:
-        """Wait until no other thread has a connection, close all, and let none be lent."""
+    def _others_end(self) -> None:
         me = threading.get_ident()
-        deadline = time.monotonic() + _FORK_SECONDS
+        self._gate.wait_for(lambda: not self._users.keys() - {me}, _PATIENCE)
+
+    def before_fork(self) -> None:
+        """Let nobody begin, wait until the other threads have ended, and close everything."""
         self._gate.acquire()
         self._forking = True
-        while self._users.keys() - {me} and time.monotonic() < deadline:
-            self._gate.wait(0.1)
+        self._others_end()
         # A transaction that would not end, or that is this thread's own, cannot be closed.
         self._broken_in_child = bool(self._users)
         if not self._broken_in_child:

@@ -35,12 +35,8 @@ class _Descriptors:
 
     def drop(self, descriptor: int) -> None:
         with self._guard:
-            if descriptor in self._open:  # else a fork happened inside the hold: not ours
-                self._open.discard(descriptor)
-                os.close(descriptor)
-
-    def holds(self, descriptor: int) -> bool:
-        return descriptor in self._open
+            self._open.remove(descriptor)
+            os.close(descriptor)
 
     def before_fork(self) -> None:
         self._guard.acquire()
@@ -70,15 +66,16 @@ def exclusive(path: Path, *, remove: bool = False) -> Iterator[None]:
     With ``remove`` the file is taken away at the end, so that locks of many names do not fill
     a directory. Raises LedgerError if the file cannot be made or locked.
     """
-    descriptor = _locked(path)
+    process, descriptor = os.getpid(), _locked(path)
     try:
         yield
     finally:
-        # The lock is still held here: whoever waits on the removed file notices (_locked).
-        # After a fork inside the hold, the hold and the file are the parent's.
-        if remove and _descriptors.holds(descriptor):
-            path.unlink(missing_ok=True)
-        _descriptors.drop(descriptor)
+        # In a child that was forked inside the block, the hold and the file are the parent's.
+        if os.getpid() == process:
+            if remove:
+                # While the lock is held: whoever waits on the removed file notices (_locked).
+                path.unlink(missing_ok=True)
+            _descriptors.drop(descriptor)
 
 
 def _locked(path: Path) -> int:

@@ -1,0 +1,265 @@
+"""The SQLite ledger's folder: made once, refused with advice, served by indexes."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from interlace.core.errors import LedgerError
+from interlace.ledger import SQLiteLedger, statements
+from interlace.ledger.statements import Selection
+
+
+def test_the_folder_holds_one_database_that_only_its_owner_reads(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    with SQLiteLedger(folder) as ledger, ledger.transaction() as transaction:
+        transaction.append("note")
+        found = {path.name: path for path in folder.iterdir()}
+        assert set(found) == {
+            "ledger.sqlite3", "ledger.sqlite3-wal", "ledger.sqlite3-shm", "ledger.lock", "locks",
+        }  # fmt: skip
+        for path in found.values():
+            assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+def test_every_ledger_has_an_id_of_its_own(tmp_path: Path) -> None:
+    with SQLiteLedger(tmp_path / "a") as first, SQLiteLedger(tmp_path / "b") as second:
+        assert first.head() != second.head()
+
+
+@pytest.mark.parametrize("name", ["what?", "a#b%20c", "ü ñ", "x=1&mode=memory"])
+def test_any_name_of_a_folder_will_do(tmp_path: Path, name: str) -> None:
+    with SQLiteLedger(tmp_path / name) as ledger, ledger.transaction() as transaction:
+        transaction.append("note")
+    assert (tmp_path / name / "ledger.sqlite3").stat().st_size > 0
+
+
+def test_looking_for_a_ledger_makes_none(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        SQLiteLedger(tmp_path, create=False)
+    assert list(tmp_path.iterdir()) == []
+    SQLiteLedger(tmp_path).close()
+    SQLiteLedger(tmp_path, create=False).close()
+
+
+def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(LedgerError, match="cannot keep a ledger"):
+            SQLiteLedger(folder)
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    """In a process without the rights of a superuser, whoever runs this test."""
+    program = (
+        "import os, sys\n"
+        "from interlace.core.errors import LedgerError\n"
+        "from interlace.ledger import SQLiteLedger\n"
+        "if os.geteuid() == 0: os.setuid(65534)\n"
+        "try: SQLiteLedger(sys.argv[1])\n"
+        "except LedgerError as error: print(error)\n"
+    )
+    tmp_path.chmod(0o500)
+    try:
+        said = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    finally:
+        tmp_path.chmod(0o700)
+    assert "cannot keep a ledger in" in said.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def database(folder: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(folder / "ledger.sqlite3")) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "CREATE TABLE users (name TEXT)",
+        "CREATE TABLE meta (version INTEGER)",
+        "CREATE TABLE meta (version INTEGER, ledger TEXT)",
+    ],
+)
+def test_another_programs_database_is_refused_and_left_alone(
+    tmp_path: Path, definition: str
+) -> None:
+    database(tmp_path, definition)
+    before = (tmp_path / "ledger.sqlite3").read_bytes()
+    with pytest.raises(LedgerError, match="is not a ledger"):
+        SQLiteLedger(tmp_path)
+    assert (tmp_path / "ledger.sqlite3").read_bytes() == before
+
+
+def test_an_emptied_database_is_not_taken_for_a_new_ledger(tmp_path: Path) -> None:
+    """Or all that was spent would be forgotten."""
+    (tmp_path / "ledger.sqlite3").touch()
+    with pytest.raises(LedgerError, match="is not a ledger"):
+        SQLiteLedger(tmp_path)
+    assert (tmp_path / "ledger.sqlite3").stat().st_size == 0
+
+
+def test_a_log_without_its_database_is_not_taken_for_a_new_ledger(tmp_path: Path) -> None:
+    (tmp_path / "ledger.sqlite3-wal").write_bytes(b"\0" * 32)
+    with pytest.raises(LedgerError, match="restore"):
+        SQLiteLedger(tmp_path)
+    assert not (tmp_path / "ledger.sqlite3").exists()
+
+
+def test_a_database_that_vanishes_is_not_made_again(tmp_path: Path) -> None:
+    with SQLiteLedger(tmp_path) as ledger:
+        ledger._connections._engine.dispose()  # as a fork would; the next use connects anew
+        (tmp_path / "ledger.sqlite3").unlink()
+        with pytest.raises(LedgerError, match="unable to open"), ledger.transaction():
+            pass
+    assert not (tmp_path / "ledger.sqlite3").exists()
+
+
+def test_what_a_crash_in_the_making_left_is_no_hindrance(tmp_path: Path) -> None:
+    (tmp_path / "ledger.sqlite3.new").write_bytes(b"half a database")
+    with SQLiteLedger(tmp_path) as ledger:
+        assert ledger.verify().seq == 0
+    assert not (tmp_path / "ledger.sqlite3.new").exists()
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_an_unknown_version_is_refused_with_advice(tmp_path: Path, version: int) -> None:
+    SQLiteLedger(tmp_path).close()
+    database(tmp_path, "DROP TRIGGER meta_no_update", f"UPDATE meta SET version = {version}")
+    with pytest.raises(LedgerError, match=f"schema version {version}.*use the release"):
+        SQLiteLedger(tmp_path)
+
+
+def test_an_error_of_the_caller_is_the_callers(tmp_path: Path) -> None:
+    """Even one that another database of the caller raises inside a transaction."""
+    mine = sqlite3.OperationalError("another database")
+    with (
+        SQLiteLedger(tmp_path) as ledger,
+        pytest.raises(sqlite3.OperationalError) as caught,
+        ledger.transaction(),
+    ):
+        raise mine
+    assert caught.value is mine
+
+
+def test_a_full_disk_is_told_without_contents(tmp_path: Path) -> None:
+    with SQLiteLedger(tmp_path) as ledger:
+        with ledger.transaction() as transaction:
+            transaction._connection.exec_driver_sql("PRAGMA max_page_count = 1")
+            with pytest.raises(LedgerError) as caught:
+                transaction.append("note", body={"x": "private" * 10_000}, secret=b"private")
+        assert "full" in str(caught.value)
+        assert "private" not in str(caught.value)
+        assert ledger.verify().seq == 0
+
+
+def test_holds_leave_no_files_and_no_entries_behind(tmp_path: Path) -> None:
+    with SQLiteLedger(tmp_path) as ledger:
+        for number in range(20):
+            with ledger.acquire(f"../{number}\0/\n"):
+                assert len(list((tmp_path / "locks").iterdir())) == 1
+        assert list((tmp_path / "locks").iterdir()) == []
+        assert ledger._sessions._places == {}
+
+
+def open_files() -> set[Path]:
+    return {path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
+
+
+def test_nothing_stays_open(tmp_path: Path) -> None:
+    before = open_files()
+    with SQLiteLedger(tmp_path) as ledger:
+        for _ in range(3):
+            with ledger.acquire("s"), ledger.transaction() as transaction:
+                transaction.append("note")
+        assert ledger.verify().seq == 3
+    assert open_files() == before
+    assert not (tmp_path / "ledger.sqlite3-wal").exists()
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize(
+    ("given", "index"),
+    [
+        ((), "INTEGER PRIMARY KEY"),
+        (("kind",), "by_kind"),
+        (("account",), "by_account"),
+        (("account", "kind"), "by_account_kind"),
+        (("session",), "by_session"),
+        (("session", "kind"), "by_session_kind"),
+        (("session", "account"), "by_session"),
+        (("session", "account", "dataset", "kind"), "by_session_kind"),
+        (("account", "dataset"), "by_account"),
+        (("dataset",), "by_dataset"),
+        (("dataset", "kind"), "by_dataset_kind"),
+    ],
+)
+def test_every_selection_is_served_by_its_index(
+    tmp_path: Path, given: tuple[str, ...], index: str, newest_first: bool
+) -> None:
+    wanted = Selection(**dict.fromkeys(given, "x"), newest_first=newest_first)
+    values = {**wanted.parameters(), "after": 0, "until": 10, "page": 1}
+    plan = explain(tmp_path, wanted.statement(), values)
+    assert len(plan) == 1, plan  # no sorting
+    assert plan[0].startswith("SEARCH events USING ")
+    assert f" {index} (" in plan[0]
+
+
+def explain(folder: Path, statement: object, values: dict[str, object]) -> list[str]:
+    with SQLiteLedger(folder) as ledger, ledger.transaction() as transaction:
+        text = str(statement)
+        rows = transaction._connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)
+        return [str(row[-1]) for row in rows]
+
+
+def test_answers_and_the_head_are_found_by_index(tmp_path: Path) -> None:
+    by_round = explain(tmp_path, statements.BY_ROUND, {"session": "s", "round": 1})
+    assert by_round == ["SEARCH events USING INDEX one_answer (session=? AND round=?)"]
+    by_key = explain(tmp_path, statements.BY_KEY, {"session": "s", "key": "k"})
+    assert by_key == ["SEARCH events USING INDEX one_key (session=? AND key=?)"]
+    # A scan that stops at its first row.
+    assert explain(tmp_path, statements.HEAD, {"param_1": 1}) == ["SCAN events"]
+
+
+def steps(folder: Path, history: int) -> int:
+    """How many steps of SQLite's machine an append and the lookups take, in hundreds."""
+    with SQLiteLedger(folder) as ledger:
+        with ledger.transaction() as transaction:
+            for number in range(history):
+                transaction.append(
+                    "answer", account="ada", session="s", round=number, key=str(number)
+                )
+        taken = [0]
+        with ledger.transaction() as transaction:
+
+            def step() -> int:
+                taken[0] += 1
+                return 0
+
+            driver = transaction._connection.connection.dbapi_connection
+            assert isinstance(driver, sqlite3.Connection)
+            driver.set_progress_handler(step, 10)
+            transaction.append("answer", account="ada", session="s", round=history, key="last")
+            assert transaction.last("answer", session="s", account="ada") is not None
+            assert transaction.last("closed", session="s") is None
+            assert transaction.answer("s", 5) is not None
+            assert transaction.answer_by_key("s", "5") is not None
+            driver.set_progress_handler(None, 0)
+    return taken[0]
+
+
+def test_no_step_grows_with_the_history(tmp_path: Path) -> None:
+    few, many = steps(tmp_path / "few", 20), steps(tmp_path / "many", 2000)
+    assert few > 5
+    assert many <= few + 3
