@@ -112,7 +112,7 @@ def _directed(value: Fraction | Decimal | int, towards: float) -> float:
         return near if near == towards else math.copysign(_LARGEST_FLOAT, near)
     # Both comparisons are exact in Python, whatever the types. from_float and not Decimal():
     # that is a signal where the caller's context traps floats.
-    exact = Fraction(near) if isinstance(value, Fraction | int) else Decimal.from_float(near)
+    exact = Fraction(near) if isinstance(value, Fraction | int) else Decimal.from_float(near)  # noqa: FURB164  see above
     wrong = exact < value if towards > 0 else exact > value
     return math.nextafter(near, towards) if wrong else near
 

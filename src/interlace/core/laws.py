@@ -167,7 +167,7 @@ class Vector:
     size: int
 
     def __init__(self, law: Law, size: int) -> None:
-        if law.size != 1:
+        if law.size != 1 or isinstance(law, Vector):
             raise ParameterError("law", "a vector is made of scalar laws")
         object.__setattr__(self, "law", law)
         object.__setattr__(self, "size", natural(size, "size"))
