@@ -70,7 +70,7 @@ def median_age(counter: Session) -> Script:
 
 
 def age_bands(checker: Session, first_guess: int) -> Script:
-    """People in each decade of age: the guess is what was last measured."""
+    """People in each decade of age, guessed from the decade before; half of them women?"""
     guess = first_guess
     for low in range(20, 90, 10):
         if checker.left == 0:
@@ -78,6 +78,9 @@ def age_bands(checker: Session, first_guess: int) -> Script:
         rows = f"FROM people WHERE age BETWEEN {low} AND {low + 9}"
         band = yield Ask(checker, f"SELECT COUNT(*) {rows}", {"guess": guess})
         guess = max(0, round(_number(band)))
+        if checker.left:
+            women = f"{rows} AND male = FALSE"
+            yield Ask(checker, f"SELECT COUNT(*) {women}", {"guess": guess // 2})
 
 
 def deaths(sieve: Session, threshold: int) -> Script:

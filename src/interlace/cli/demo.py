@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from interlace.cli import analysts
 from interlace.cli.analysts import Ask, Script
 from interlace.core.errors import BudgetExceeded, DataError, InterlaceError, QueryRefused
 from interlace.core.mechanisms.codec import Served
+from interlace.query.columns import Column
 
 DELTA = "1e-6"
 _SOURCES = {"people": "nafld1", "labs": "nafld2", "events": "nafld3"}
@@ -143,10 +145,16 @@ def _register(centre: Centre, console: Console) -> None:
             dataset = centre.register(path, tables=frames)
     shown = Table("table", "rows in the source", "public bounds and domains", "rows per person")
     for table in dataset.tables:
-        columns = ", ".join(f"{name}: {kind}" for name, kind in table.columns)
+        columns = ", ".join(f"{name}: {_domain(kind)}" for name, kind in table.columns)
         rows = f"{len(frames[table.name]):,}"
         shown.add_row(table.name, rows, columns, f"up to {table.rows_per_unit}")
     console.print(shown)
+
+
+def _domain(kind: Column) -> str:
+    if isinstance(kind, il.Category):
+        return f"one of {len(kind.values)}"
+    return "yes or no" if isinstance(kind, il.Boolean) else f"{kind.lower} to {kind.upper}"
 
 
 def _accounts(centre: Centre, stage: Stage) -> tuple[Account, Account]:
@@ -154,8 +162,8 @@ def _accounts(centre: Centre, stage: Stage) -> tuple[Account, Account]:
         "Two quotas, fixed before any answer",
         "ada's is in zero-concentrated DP, ben's in (epsilon, delta).",
     )
-    ada = centre.account("ada", quota=il.ZCDP(Fraction("0.25")))
-    ben = centre.account("ben", quota=il.ApproxDP(2, Fraction("1e-7")))
+    ada = centre.account("ada", quota=il.ZCDP(0.1))
+    ben = centre.account("ben", quota=il.ApproxDP(1, 1e-7))
     for account in (ada, ben):
         stage.console.print(
             f"[cyan]{account.name}[/]: quota {account.quota}, filter {account.rule!r}",
@@ -172,16 +180,16 @@ def _acts(stage: Stage, ada: Account, ben: Account) -> None:
         "what it finds with Gaussian noise; ben bisects for the median age and checks guesses.",
     )
     sieve = stage.open(
-        ada, "sparse vector", mechanisms.SparseVector(epsilon=0.5, cutoff=8, monotone=True)
+        ada, "sparse vector", mechanisms.SparseVector(epsilon=0.3, cutoff=7, monotone=True)
     )
-    gauge = stage.open(ada, "gaussian", mechanisms.Gaussian(rho=0.004, answers=20))
-    counter = stage.open(ben, "laplace", mechanisms.Laplace(epsilon=0.05, answers=9))
+    gauge = stage.open(ada, "gaussian", mechanisms.Gaussian(rho=0.0025, answers=20))
+    counter = stage.open(ben, "laplace", mechanisms.Laplace(epsilon=0.025, answers=9))
     checker = stage.open(
-        ben, "guess-and-check", mechanisms.GuessAndCheck(epsilon=0.15, tolerance=400, cutoff=4)
+        ben, "guess-and-check", mechanisms.GuessAndCheck(epsilon=0.08, tolerance=500, cutoff=4)
     )
     stage.play(
         [
-            analysts.hunt(sieve, gauge, threshold=2000),
+            analysts.hunt(sieve, gauge, threshold=5000),
             analysts.median_age(counter),
             analysts.age_bands(checker, first_guess=2000),
         ]
@@ -191,9 +199,9 @@ def _acts(stage: Stage, ada: Account, ben: Account) -> None:
         "Sessions need no common lock: each of these three runs in a thread of its own.",
     )
     late = stage.open(
-        ben, "sparse vector", mechanisms.SparseVector(epsilon=0.5, cutoff=1, monotone=True)
+        ben, "sparse vector", mechanisms.SparseVector(epsilon=0.2, cutoff=1, monotone=True)
     )
-    point = stage.open(ben, "gaussian", mechanisms.Gaussian(rho=0.001, answers=4), delta="1e-7")
+    point = stage.open(ben, "gaussian", mechanisms.Gaussian(rho=0.0002, answers=4), delta="1e-7")
     stage.play_together(
         [
             analysts.deaths(late, threshold=500),
@@ -218,6 +226,11 @@ def _guarantees(centre: Centre, stage: Stage) -> None:
         table.add_row(" + ".join(coalition), f"{epsilon:.4f}", f"{added:.4f}", spent)
     stage.console.print(table)
     stage.console.print(centre.guarantee().rule(delta), style="dim", highlight=False)
+    crowd = il.compose([(il.ApproxDP(0.1, 1e-9), 200)])
+    stage.console.print(
+        f"The more analysts, the more it matters: 200 with a quota of (0.1, 1e-9) each can learn "
+        f"[bold]{crowd.epsilon(delta):.4f}[/] together, where adding up says 20."
+    )
 
 
 def _second_process(centre: Centre, folder: Path, stage: Stage) -> None:
@@ -232,7 +245,10 @@ def _second_process(centre: Centre, folder: Path, stage: Stage) -> None:
         f"{found.answers} answers"
     )
     command = [sys.executable, "-m", "interlace.cli", "ledger", "show", str(folder)]
-    shown = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+    width = {"COLUMNS": str(stage.console.width)}
+    shown = subprocess.run(  # noqa: S603  this very interpreter
+        command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | width
+    )
     stage.console.print(shown.stdout, highlight=False, markup=False)
 
 
@@ -241,8 +257,9 @@ def _refusals(stage: Stage, ada: Account, ben: Account) -> None:
         "Refused, politely",
         "Each refusal is decided from public facts alone and costs nothing.",
     )
-    greedy = il.mechanisms.Gaussian(rho=0.05, answers=4)
-    _refused(stage, f"{ada.name} opens {greedy}", BudgetExceeded, lambda: ada.open(greedy, "nafld"))
+    greedy = il.mechanisms.Gaussian(rho=0.01, answers=4)
+    what = f"{ada.name} opens Gaussian(rho=0.01, answers=4)"
+    _refused(stage, what, BudgetExceeded, lambda: ada.open(greedy, "nafld"))
     laplace = ben.sessions()[0]
     for sql in ("SELECT age FROM people WHERE id = 17", "SELECT COUNT(*) FROM salaries"):
         _refused(stage, f"{ben.name} asks {sql}", QueryRefused, lambda s=sql: laplace.ask(s))

@@ -19,9 +19,10 @@ def show_ledger(folder: Path, console: Console) -> None:
         for dataset in centre.datasets():
             tables = ", ".join(table.name for table in dataset.tables)
             console.print(f"dataset [bold]{dataset.name}[/]: unit {dataset.unit}; {tables}")
-        budgets = Table("account", "rule", "quota", "spent", "remaining", title="Accounts")
-        sessions = Table("account", "session", "mechanism", "charge", "answers", "left")
-        sessions.title = "Sessions"
+        budgets = _table("Accounts", "account", "rule", "quota", "spent", "remaining")
+        sessions = _table(
+            "Sessions", "account", "session", "mechanism", "charge", "answers", "left"
+        )
         for account in centre.accounts():
             row = (account.name, account.rule, account.quota, account.spent, account.remaining)
             budgets.add_row(*map(str, row))
@@ -31,6 +32,13 @@ def show_ledger(folder: Path, console: Console) -> None:
                 cells = (account.name, session.id, kind, session.charge, given, left)
                 sessions.add_row(*map(str, cells))
         console.print(budgets, sessions)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
 
 
 def verify_ledger(folder: Path, head: str | None, console: Console) -> None:

@@ -1,0 +1,97 @@
+"""The shell, run as a user runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import interlace as il
+from interlace.cli import main
+from tests.centre.support import ALL_SQL, clinic
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments, catch_exceptions=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with clinic(tmp_path) as centre:
+        account = centre.account("ada", quota=il.PureDP(1))
+        account.open(il.mechanisms.SparseVector(epsilon=0.25), "people").ask(ALL_SQL, at_most=5)
+    return tmp_path
+
+
+def test_compose_prints_the_optimal_epsilon_on_the_safe_side() -> None:
+    # 4.32963671401661: FORMULAS 10, computed independently to 15 digits.
+    shown = run("compose", "100x(0.1,1e-8)", "--delta", "1e-5")
+    assert shown.exit_code == 0
+    value = float(shown.output.split()[2])
+    assert round(value, 14) == 4.32963671401661
+    assert "Thm 1" in shown.output or "Theorem 1" in shown.output
+
+
+def test_compose_takes_mixtures_and_asks_for_delta_at_an_epsilon() -> None:
+    shown = run("compose", "2x0.5 + (1, 1e-9) + zcdp(0.05)", "--epsilon", "3")
+    assert shown.exit_code == 0
+    expected = il.compose(
+        [(il.PureDP(0.5), 2), il.ApproxDP(1, 1e-9), il.ZCDP(0.05)]
+    ).delta(3)
+    assert float(shown.output.split()[2]) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("compose", "100y0.1", "--delta", "1e-5"), "expression"),
+        (("compose", "0.1", "--delta", "2"), "delta"),
+        (("compose", "0.1", "--delta", "nan"), "delta"),
+        (("compose", "0.1", "--epsilon", "-1"), "epsilon"),
+        (("compose", "(0.1,2)", "--delta", "1e-5"), "delta"),
+        (("compose", "", "--delta", "1e-5"), "expression"),
+        (("compose", "1e999999999", "--delta", "1e-5"), "epsilon"),
+    ],
+)
+def test_bad_input_ends_in_one_line(arguments: tuple[str, ...], named: str) -> None:
+    shown = run(*arguments)
+    assert shown.exit_code == 2
+    assert named in shown.output
+    assert "Traceback" not in shown.output
+
+
+def test_compose_wants_one_of_delta_and_epsilon() -> None:
+    assert run("compose", "0.1").exit_code == 2
+    assert run("compose", "0.1", "--delta", "0", "--epsilon", "1").exit_code == 2
+
+
+def test_ledger_show_prints_budgets_and_no_secret(folder: Path) -> None:
+    with il.open(folder) as centre:
+        [session] = centre.account("ada").sessions()
+        session_id = session.id
+    shown = run("ledger", "show", str(folder))
+    assert shown.exit_code == 0
+    assert "0.25" in shown.output
+    assert session_id in shown.output
+    assert "secret" not in shown.output
+
+
+def test_ledger_verify_prints_a_head_that_it_takes_back(folder: Path) -> None:
+    shown = run("ledger", "verify", str(folder))
+    assert shown.exit_code == 0
+    head = shown.output.split("head ")[1].strip()
+    assert run("ledger", "verify", str(folder), "--head", head).exit_code == 0
+    beyond = f"{int(head.split(':')[0]) + 1}:{'0' * 64}"
+    refused = run("ledger", "verify", str(folder), "--head", beyond)
+    assert refused.exit_code == 2
+    assert "missing" in refused.output
+    assert run("ledger", "verify", str(folder), "--head", "x").exit_code == 2
+
+
+def test_a_folder_without_a_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
+    for command in ("show", "verify"):
+        shown = run("ledger", command, str(tmp_path))
+        assert shown.exit_code == 2
+        assert "ledger" in shown.output
+    assert list(tmp_path.iterdir()) == []
