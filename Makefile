@@ -68,14 +68,14 @@ bench: .venv/dev ## measure: run every benchmark, one after the other
 			"(Debian and Ubuntu: python3-venv)" >&2; exit 1; }
 	@pwd -P > .venv/here
 
-.venv/demo: .venv/here requirements/demo.txt pyproject.toml
+.venv/demo: .venv/here requirements/demo.txt pyproject.toml src/interlace/__init__.py
 	@echo "Installing what the demonstration needs"
 	@$(INSTALL) requirements/demo.txt
 	@$(INSTALL_SELF)
 	@touch .venv/demo
 
 # The pins of dev hold those of demo, at the same versions.
-.venv/dev: .venv/here requirements/dev.txt pyproject.toml
+.venv/dev: .venv/here requirements/dev.txt pyproject.toml src/interlace/__init__.py
 	@echo "Installing what the tests need"
 	@$(INSTALL) requirements/dev.txt
 	@$(INSTALL_SELF)
