@@ -1,0 +1,120 @@
+"""The engine against a second, slow evaluator, on random tables; and sensitivities on neighbours."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from interlace.engines.base import Snapshot
+from interlace.engines.duckdb import DuckDBEngine, register
+from interlace.query.columns import Column
+from interlace.query.parse import parse
+from interlace.query.schema import Dataset, Table
+from tests.engines import strategies
+from tests.engines.reference import Question, Raw, answer
+
+KEY = b"the key of these tests"
+TYPES = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("amount", pa.float64()),
+        ("price", pa.float64()),
+        ("test", pa.string()),
+        ("seen", pa.date32()),
+        ("male", pa.bool_()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    dataset: Dataset
+    columns: Mapping[str, Column]
+    rows: Mapping[str, list[Raw]]
+    questions: list[tuple[str, Question]]
+    leaver: int
+
+    def without_leaver(self) -> dict[str, list[Raw]]:
+        return {
+            name: [row for row in rows if row["id"] != self.leaver]
+            for name, rows in self.rows.items()
+        }
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    declared = draw(strategies.columns())
+    tables, rows, questions = [], {}, []
+    for name in ("visits", "people"):
+        most = 1 if name == "people" else draw(st.integers(1, 4)) + 1
+        tables.append(Table(name, declared, most))
+        rows[name] = draw(strategies.rows(one_per_unit=most == 1))
+        for _ in range(4):
+            questions.append((name, draw(strategies.questions(name, declared, most))))
+    dataset = Dataset("clinic", "id", tuple(tables))
+    return Case(dataset, declared, rows, questions, draw(strategies.UNITS))
+
+
+def _registered(case: Case, rows: Mapping[str, list[Raw]], folder: str) -> Snapshot:
+    sources = {name: pa.Table.from_pylist(part, schema=TYPES) for name, part in rows.items()}
+    return register(sources, case.dataset, Path(folder), KEY)
+
+
+def _stored(snapshot: Snapshot) -> dict[str, list[tuple[Any, ...]]]:
+    with duckdb.connect(str(snapshot.path), read_only=True) as connection:
+        return {
+            name: connection.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall()
+            for name in ("t0", "t1")
+        }
+
+
+def _hashed(unit: int) -> int:
+    text = KEY.hex().encode() + b":" + str(unit).encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
+
+
+def _check(case: Case) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        snapshot = _registered(case, case.rows, folder)
+        neighbour = _registered(case, case.without_leaver(), folder)
+        # Other units' rows are the same, whether or not the leaver is there.
+        left = {
+            name: [row for row in rows if row[0] != _hashed(case.leaver)]
+            for name, rows in _stored(snapshot).items()
+        }
+        assert left == _stored(neighbour)
+        engine, other = DuckDBEngine(snapshot), DuckDBEngine(neighbour)
+        for table, question in case.questions:
+            plan = parse(question.sql, case.dataset)
+            (value,) = engine.read(plan)
+            assert value == answer(question, case.rows[table], case.columns), question.sql
+            (less,) = other.read(plan)
+            assert abs(value - less) <= plan.sensitivity.linf == plan.sensitivity.l1
+            assert plan.bounds[0][0] <= value - less <= plan.bounds[0][1]
+            assert less <= value or not plan.monotone
+            assert parse(plan.text, case.dataset) == plan
+        engine.close()
+        other.close()
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=cases())
+def test_answers_are_exact_and_move_by_at_most_the_sensitivity(case: Case) -> None:
+    _check(case)
+
+
+@pytest.mark.soak
+@settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=cases())
+def test_answers_are_exact_on_many_tables(case: Case) -> None:
+    _check(case)
