@@ -28,9 +28,10 @@ def _context(rounding: str) -> decimal.Context:
     )
 
 
-_DOWN = _context(decimal.ROUND_FLOOR)
-_UP = _context(decimal.ROUND_CEILING)
+DOWN = _context(decimal.ROUND_FLOOR)
+UP = _context(decimal.ROUND_CEILING)
 _ZERO = Decimal(0)
+_NARROW = Decimal("1e-20")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +51,16 @@ class Interval:
         """The tightest interval around an exact number."""
         if isinstance(value, Fraction):
             n, d = Decimal(value.numerator), Decimal(value.denominator)
-            return cls(_DOWN.divide(n, d), _UP.divide(n, d))
+            return cls(DOWN.divide(n, d), UP.divide(n, d))
         exact = Decimal(value)
-        return cls(_DOWN.plus(exact), _UP.plus(exact))
+        return cls(DOWN.plus(exact), UP.plus(exact))
 
     def __add__(self, other: Interval) -> Interval:
-        return Interval(_DOWN.add(self.lower, other.lower), _UP.add(self.upper, other.upper))
+        return Interval(DOWN.add(self.lower, other.lower), UP.add(self.upper, other.upper))
 
     def __sub__(self, other: Interval) -> Interval:
         return Interval(
-            _DOWN.subtract(self.lower, other.upper), _UP.subtract(self.upper, other.lower)
+            DOWN.subtract(self.lower, other.upper), UP.subtract(self.upper, other.lower)
         )
 
     def __neg__(self) -> Interval:
@@ -69,11 +70,11 @@ class Interval:
     def __mul__(self, other: Interval) -> Interval:
         a, b, c, d = self.lower, self.upper, other.lower, other.upper
         if a >= 0 and c >= 0:
-            return Interval(_DOWN.multiply(a, c), _UP.multiply(b, d))
+            return Interval(DOWN.multiply(a, c), UP.multiply(b, d))
         corners = ((a, c), (a, d), (b, c), (b, d))
         return Interval(
-            min(_DOWN.multiply(x, y) for x, y in corners),
-            max(_UP.multiply(x, y) for x, y in corners),
+            min(DOWN.multiply(x, y) for x, y in corners),
+            max(UP.multiply(x, y) for x, y in corners),
         )
 
     def __truediv__(self, other: Interval) -> Interval:
@@ -83,27 +84,37 @@ class Interval:
         a, b, c, d = self.lower, self.upper, other.lower, other.upper
         corners = ((a, c), (a, d), (b, c), (b, d))
         return Interval(
-            min(_DOWN.divide(x, y) for x, y in corners),
-            max(_UP.divide(x, y) for x, y in corners),
+            min(DOWN.divide(x, y) for x, y in corners),
+            max(UP.divide(x, y) for x, y in corners),
         )
 
     def exp(self) -> Interval:
         # exp and ln are rounded half-even whatever the context says: step one unit outwards.
-        return Interval(
-            max(_ZERO, _DOWN.exp(self.lower).next_minus(_DOWN)),
-            _UP.exp(self.upper).next_plus(_UP),
-        )
+        low = DOWN.exp(self.lower)
+        width = UP.subtract(self.upper, self.lower)
+        if width < _NARROW:
+            # e^(x + w) <= e^x (1 + w + w^2): the second exponential is not needed.
+            grown = UP.add(1, UP.fma(width, width, width))
+            high = UP.multiply(low.next_plus(UP), grown)
+        else:
+            high = UP.exp(self.upper).next_plus(UP)
+        return Interval(max(_ZERO, low.next_minus(DOWN)), high)
 
     def log(self) -> Interval:
         """The natural logarithm; the interval must be positive."""
-        return Interval(
-            _DOWN.ln(self.lower).next_minus(_DOWN), _UP.ln(self.upper).next_plus(_UP)
-        )
+        low = DOWN.ln(self.lower)
+        part = UP.divide(UP.subtract(self.upper, self.lower), self.lower)
+        if part < _NARROW:
+            # log(x + w) <= log(x) + w/x.
+            high = UP.add(low.next_plus(UP), part)
+        else:
+            high = UP.ln(self.upper).next_plus(UP)
+        return Interval(low.next_minus(DOWN), high)
 
     def sqrt(self) -> Interval:
         return Interval(
-            max(_ZERO, _DOWN.sqrt(self.lower).next_minus(_DOWN)),
-            _UP.sqrt(self.upper).next_plus(_UP),
+            max(_ZERO, DOWN.sqrt(self.lower).next_minus(DOWN)),
+            UP.sqrt(self.upper).next_plus(UP),
         )
 
     def power(self, exponent: int) -> Interval:

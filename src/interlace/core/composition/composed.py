@@ -60,7 +60,7 @@ class Composition(Guarantee):
 
     def explain(self, delta: Real) -> str:
         """Which rule gave ``epsilon(delta)``, and the theorem it rests on."""
-        found = rules.epsilon(self.pool, rational(delta, "delta", maximum=1))
+        found = _epsilon_of(self.pool, rational(delta, "delta", maximum=1))
         return f"epsilon {loss_up(found.enclosure.upper)} at delta {delta}: {found.rule}"
 
     @property
@@ -69,10 +69,10 @@ class Composition(Guarantee):
         return _pool_of(self.parts)
 
     def epsilon_enclosure(self, delta: Fraction) -> Interval:
-        return rules.epsilon(self.pool, delta).enclosure
+        return _epsilon_of(self.pool, delta).enclosure
 
     def delta_enclosure(self, epsilon: Fraction) -> Interval:
-        return rules.delta(self.pool, epsilon).enclosure
+        return _delta_of(self.pool, epsilon).enclosure
 
     def renyi_enclosure(self, alpha: Fraction | None) -> Interval | None:
         return rules.renyi(self.pool, alpha)
@@ -86,7 +86,10 @@ class Composition(Guarantee):
         return f"Composition({inner})"
 
 
+# Values of values: whoever asks again, or for the interval, is answered from memory.
 _pool_of = lru_cache(maxsize=64)(pool)
+_epsilon_of = lru_cache(maxsize=256)(rules.epsilon)
+_delta_of = lru_cache(maxsize=256)(rules.delta)
 
 
 def compose(items: Iterable[Item]) -> Composition:
@@ -123,9 +126,11 @@ def compose(items: Iterable[Item]) -> Composition:
 def _parts(item: object, name: str) -> Sequence[tuple[Guarantee, int]]:
     times = 1
     if isinstance(item, tuple):
-        if len(item) != 2:
-            raise ParameterError(name, f"must be a pair (guarantee, count), got {item!r}")
-        item, times = item[0], natural(item[1], f"{name} count", minimum=0)
+        match item:
+            case (inner, count):
+                item, times = inner, natural(count, f"{name} count", minimum=0)
+            case _:
+                raise ParameterError(name, f"must be a pair (guarantee, count), got {item!r}")
     if not isinstance(item, Guarantee) and isinstance(item, Guaranteed):
         item = item.guarantee
     if isinstance(item, Composition):

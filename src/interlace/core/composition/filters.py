@@ -156,7 +156,7 @@ def _basic_charge(composed: Composition, delta: Real | None, budget: Budget) -> 
     return _point(_rounded(epsilon_sum), min(Fraction(1), _rounded(delta_sum)), budget)
 
 
-def _committed_point(composed: Composition, delta: Fraction, budget: Budget) -> Budget:
+def _committed_point(composed: Composition, delta: Fraction, budget: Budget) -> ApproxDP | PureDP:
     found = composed.epsilon(delta)
     try:
         # Exactly the float, not the decimal it prints: it was rounded up in binary.

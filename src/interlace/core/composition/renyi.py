@@ -7,12 +7,15 @@ distinct parameters. It gives upper ends only.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from interlace.core.composition.pool import Pool
 from interlace.core.guarantees import conversions
 from interlace.core.guarantees.enclosures import log_roughly, roughly
-from interlace.core.interval import ONE, ZERO, Interval
+from interlace.core.interval import Interval
+
+_BINS = 16
 
 RULE = "Rényi divergences at one order (concurrent: Lyu 2022, Thm 2), then FORMULAS 7.2"
 
@@ -27,46 +30,49 @@ def total_renyi(pool: Pool, alpha: Fraction) -> Interval:
 
 def epsilon_bound(pool: Pool, share: Interval) -> Interval:
     """Encloses the rule's epsilon where the part without leaks may fail with ``share`` > 0."""
-    log_delta = log_roughly(Fraction(share.lower))
-    candidates = [
+    log_delta, curve = log_roughly(Fraction(share.lower)), _rough_curve(pool)
+    orders = [
         conversions.least_order(
-            lambda x, w=which: conversions.float_epsilon(x, _float_renyi(pool, x), log_delta)[w]
-        )
-        for which in (0, 1)
+            lambda x: conversions.float_epsilon(x, curve(x), log_delta)[0],
+        ),
+        conversions.least_order(
+            lambda x: conversions.float_epsilon(x, curve(x), log_delta)[1],
+        ),
     ]
-    found = [
-        conversions.renyi_to_epsilon(a, total_renyi(pool, a), share).clip(0) for a in candidates
-    ]
+    found = [conversions.renyi_to_epsilon(a, total_renyi(pool, a), share) for a in orders]
     return min(found, key=lambda i: i.upper)
 
 
 def delta_bound(pool: Pool, epsilon: Fraction) -> Interval:
     """Encloses the rule's delta, of the part without leaks, at ``epsilon`` >= 0."""
-    if not pool.losses and not pool.rho:
-        return ZERO
-    e = roughly(epsilon) if epsilon else 0.0
-    candidates = [
-        conversions.least_order(
-            lambda x, w=which: conversions.float_log_delta(x, _float_renyi(pool, x), e)[w]
+    e, curve = roughly(epsilon) if epsilon else 0.0, _rough_curve(pool)
+    orders = [
+        conversions.least_order(lambda x: conversions.float_log_delta(x, curve(x), e)[0]),
+    ]
+    if epsilon:
+        orders.append(
+            conversions.least_order(lambda x: conversions.float_log_delta(x, curve(x), e)[1])
         )
-        for which in ((0, 1) if epsilon else (0,))
-    ]
-    found = [
-        conversions.renyi_to_delta(a, total_renyi(pool, a), Interval.of(epsilon))
-        for a in candidates
-    ]
-    return min([*found, ONE], key=lambda i: i.upper)
+    at = Interval.of(epsilon)
+    found = [conversions.renyi_to_delta(a, total_renyi(pool, a), at) for a in orders]
+    return min(found, key=lambda i: i.upper)
 
 
-def _float_renyi(pool: Pool, excess: float) -> float:
-    """``total_renyi`` in plain floats, for the search."""
-    total = (1 + excess) * roughly(pool.rho) if pool.rho else 0.0
+def _rough_curve(pool: Pool) -> Callable[[float], float]:
+    """``total_renyi`` at order 1 + x in plain floats, near losses taken together: it only
+    serves to find a good order."""
+    rho = roughly(pool.rho) if pool.rho else 0.0
+    near: dict[int, list[float]] = {}
     for epsilon, count in pool.losses:
-        total += count * _float_response(roughly(epsilon), excess)
-    return total
+        e = roughly(epsilon)
+        entry = near.setdefault(round(_BINS * math.log(e)), [0.0, 0.0])
+        entry[0] += e * count
+        entry[1] += count
+    groups = [(total / count, count) for total, count in near.values()]
+    return lambda x: (1 + x) * rho + sum(n * _rough_response(e, x) for e, n in groups)
 
 
-def _float_response(e: float, excess: float) -> float:
+def _rough_response(e: float, excess: float) -> float:
     if excess < 1e-6 or e * (1 + excess) < 1e-4:
         return min(e, (1 + excess) * e * e / 2)
     low = math.log1p(math.exp(-(2 * excess + 1) * e))
