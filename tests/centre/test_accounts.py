@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,7 +90,7 @@ def test_an_account_in_another_notion_refuses_what_its_filter_does_not_cover(
     tmp_path: Path,
 ) -> None:
     with clinic(tmp_path) as centre:
-        with pytest.raises(il.Unproven, match="6.4"):
+        with pytest.raises(il.Unproven, match=r"6\.4"):
             centre.account("ada", quota=il.ApproxDP(1, 1e-6), rule="optimal")
         with pytest.raises(il.RelationMismatch):
             centre.account("ada", quota=il.PureDP(1, relation=il.Relation.CHANGE_ONE))
@@ -135,7 +136,7 @@ def test_only_the_librarys_mechanisms_are_served(tmp_path: Path) -> None:
 
 def test_the_coalition_guarantee_is_the_optimal_composition_of_the_quotas(tmp_path: Path) -> None:
     with clinic(tmp_path) as centre:
-        quotas = [il.PureDP(0.5), il.ApproxDP(1, 1e-8), il.ZCDP(0.01)]
+        quotas: list[Any] = [il.PureDP(0.5), il.ApproxDP(1, 1e-8), il.ZCDP(0.01)]
         for name, quota in zip("abc", quotas, strict=True):
             centre.account(name, quota=quota)
         together = centre.guarantee()

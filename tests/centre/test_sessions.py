@@ -209,7 +209,7 @@ def test_two_handles_on_one_folder_share_a_sparse_vectors_passes(tmp_path: Path)
     ],
 )
 def test_a_restart_finds_the_same_public_state(
-    tmp_path: Path, mechanism: Any, arguments: dict[str, int]
+    tmp_path: Path, mechanism: Any, arguments: dict[str, Any]
 ) -> None:
     with clinic(tmp_path) as centre:
         session = centre.account("ada", quota=il.ZCDP(999)).open(mechanism, "people")
@@ -231,7 +231,7 @@ def test_the_answer_is_in_the_ledger_before_it_is_returned(
         session = centre.account("ada", quota=il.PureDP(9)).open(m.Laplace(epsilon=0.1), "people")
         seen: list[int] = []
 
-        def present(*arguments: Any) -> None:
+        def present(*_: Any) -> None:
             seen.append(len(list(centre.ledger.events(ANSWER))))
             raise RuntimeError("the connection to the analyst broke")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -32,7 +33,7 @@ def test_both_analysts_interleave_sessions_of_all_kinds(shown: str) -> None:
     asked = re.findall(r"^ *\d+ (ada|ben) · ([a-z-]+(?: vector)?):", shown, re.MULTILINE)
     kinds = {"laplace", "gaussian", "sparse vector", "guess-and-check"}
     assert {kind for _, kind in asked} == kinds
-    switches = sum(a != b for a, b in zip(asked, asked[1:], strict=False))
+    switches = sum(a != b for a, b in itertools.pairwise(asked))
     assert switches >= 20
 
 

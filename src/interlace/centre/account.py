@@ -69,7 +69,7 @@ class Account:
         return self._filter(self._ledger).remaining
 
     def open(self, mechanism: Served, dataset: str, *, delta: Real | None = None) -> Session:
-        """Open a session: charge its whole guarantee, then draw its secret (R1).
+        """Open a session, with its whole guarantee charged (R1).
 
         ``delta`` commits the session to one point (epsilon(delta), delta) of its guarantee,
         for an account in (epsilon, delta); without it only what needs no delta is admitted.
@@ -80,10 +80,13 @@ class Account:
         encode_mechanism(mechanism)  # refuses what is not in the library
         exact = None if delta is None else rational(delta, "delta", maximum=1)
         version = self._version(dataset)
+        # Computed before the ledger is held: neither depends on what was spent. The secret of
+        # a session that is then refused was never used.
+        charge = self._record.filter(None).charge(mechanism, exact)
+        secret = encode_secrets(openings(mechanism, POOL.draw))
         with self._ledger.transaction() as transaction:
             spending = self._filter(transaction)
-            charge = spending.charge(mechanism, exact)
-            spending.admit(mechanism, exact)
+            spending.admit(charge)
             record = SessionRecord(
                 id=secrets.token_hex(8),
                 account=self.name,
@@ -100,7 +103,7 @@ class Account:
                 account=self.name,
                 session=record.id,
                 body=record.body(),
-                secret=encode_secrets(openings(mechanism, POOL.draw)),
+                secret=secret,
             )
         return self._restore(event)
 
@@ -120,4 +123,3 @@ class Account:
 
     def _filter(self, reads: Reads) -> Filter:
         return self._record.filter(reads.last(SESSION, account=self.name))
-

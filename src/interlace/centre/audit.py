@@ -47,7 +47,7 @@ def audit(centre: Centre, head: Head | None = None) -> Audit:
             raise LedgerCorrupt("is more than its account could pay", event.seq) from None
         if spending.spent != record.spent:
             raise LedgerCorrupt("records another sum than its account had spent", event.seq)
-        centre.session(record.id).left  # folds every answer again
+        centre.session(record.id).replay()
         sessions += 1
     answers = sum(1 for _ in ledger.events(ANSWER))
     return Audit(reached, len(filters), sessions, answers)

@@ -192,7 +192,9 @@ class Centre:
     # -- what accounts and sessions need
 
     def _account(self, record: AccountRecord) -> Account:
-        return Account(self._ledger, record, lambda name: self._dataset(name).version, self._session)
+        return Account(
+            self._ledger, record, lambda name: self._dataset(name).version, self._session
+        )
 
     def _session(self, event: Event) -> Session:
         record = SessionRecord.read(event)

@@ -90,6 +90,12 @@ class Session:
         with self._ledger.acquire(self.id):
             return self.mechanism.left(self._latest().state.public)
 
+    def replay(self) -> None:
+        """Fold the session's answers anew. Raises LedgerCorrupt for one that does not follow."""
+        with self._ledger.acquire(self.id):
+            self._fold = _Fold(start(self.mechanism))
+            self._latest()
+
     def history(self) -> list[Answer]:
         """All answers of this session in order, from the ledger."""
         return [self._shown(event) for event in self._events(after=0)]

@@ -49,9 +49,7 @@ def hunt(sieve: Session, gauge: Session, threshold: int) -> Script:
         if sieve.left == 0:
             return
         rows = f"FROM {table} WHERE {column} = '{name}'"
-        passed = yield Ask(
-            sieve, f"SELECT COUNT(DISTINCT id) {rows}", {"at_least": threshold}
-        )
+        passed = yield Ask(sieve, f"SELECT COUNT(DISTINCT id) {rows}", {"at_least": threshold})
         if passed.verdict and gauge.left > 1:
             people = yield Ask(gauge, f"SELECT COUNT(DISTINCT id) {rows}")
             # Only where many more people turn up than were asked for, how early did it start?
