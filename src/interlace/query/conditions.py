@@ -71,13 +71,15 @@ class Conditions:
         operator = _OPERATORS[type(node)]
         if isinstance(left, exp.Column) and isinstance(right, exp.Column):
             raise self.source.refuse(right, "column beside column", CONDITION)
-        if not isinstance(left, exp.Column):
+        if isinstance(right, exp.Column):
             left, right, operator = right, left, _MIRRORED.get(operator, operator)
+        elif isinstance(left, exp.Literal):  # then what stands on the right is to blame
+            left = right
         name, kind = self._column(left)
         ordering = operator not in ("=", "<>")
         if ordering and not kind.ordered:
             raise self._unordered(node, name)
-        place = self._place(name, kind, right)
+        place = self._place(name, kind, right, left)
         return predicates.within(
             name, kind.codes, predicates.comparison(operator, place, kind.codes)
         )
@@ -87,7 +89,7 @@ class Conditions:
         name, kind = self._column(node.this)
         if not kind.ordered:
             raise self._unordered(node, name)
-        low, high = (self._place(name, kind, node.args[end]) for end in ("low", "high"))
+        low, high = (self._place(name, kind, node.args[end], node) for end in ("low", "high"))
         above = predicates.comparison(">=", low, kind.codes)
         below = predicates.comparison("<=", high, kind.codes)
         return predicates.conjunction(
@@ -98,7 +100,7 @@ class Conditions:
         self.source.expect(node, exp.In, "this", "expressions")
         name, kind = self._column(node.this)
         listed: list[Ranges] = [
-            predicates.comparison("=", self._place(name, kind, item), kind.codes)
+            predicates.comparison("=", self._place(name, kind, item, node), kind.codes)
             for item in node.expressions
         ]
         if not listed:
@@ -126,13 +128,13 @@ class Conditions:
         name = column_name(node, self.table, self.dataset, self.source)
         return name, self.table.kind(name)
 
-    def _place(self, name: str, kind: Column, node: exp.Expr) -> Fraction:
+    def _place(self, name: str, kind: Column, node: exp.Expr, around: exp.Expr) -> Fraction:
         constant = self._constant(node)
         try:
             return kind.place(constant)
         except MismatchError as error:
             raise self.source.refuse(
-                node, f"comparison with {name!r}", f"needs {error.expected}"
+                node, f"comparison with {name!r}", f"needs {error.expected}", around
             ) from None
         except KeyError:
             assert isinstance(kind, Category)

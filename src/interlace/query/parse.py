@@ -82,9 +82,9 @@ def _statement(sql: str, source: Source) -> exp.Expr:
 def _place(error: ParseError) -> tuple[int, int] | None:
     """Where the parser gave up: of its error only the position is told, not the text."""
     for item in error.errors:
-        line, column = item.get("line"), item.get("col")
-        if isinstance(line, int) and isinstance(column, int):
-            return line, column
+        line, column, word = item.get("line"), item.get("col"), item.get("highlight")
+        if isinstance(line, int) and isinstance(column, int) and isinstance(word, str):
+            return line, max(column - len(word) + 1, 1)  # it tells the column of the word's end
     return None
 
 

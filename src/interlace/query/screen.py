@@ -36,27 +36,31 @@ _ALLOWED = frozenset(
     }
 )  # fmt: skip
 
-_ADVICE = {
+_NO_ORDER = "an answer is one number, there is nothing to order or to skip; leave it out"
+_NO_NULL = "nothing is missing in a registered table; leave the test out"
+_NO_CAST = "columns have their declared types; for a date write DATE '2024-01-31'"
+_NO_PATTERN = "compare a category with = or IN and the texts that its declaration lists"
+_ONE_TABLE = f"a query reads one declared table; the allowed form is {FORM}"
+
+#: What to do instead of a construct.
+ADVICE = {
     "GROUP BY": "answers are one number; ask one query for each group, with WHERE",
     "HAVING": f"there are no groups to filter; {CONDITION}",
-    "ORDER BY": "an answer is one number, there is nothing to order; leave it out",
-    "LIMIT": "an answer is one number, there is nothing to limit; leave it out",
-    "OFFSET": "an answer is one number, there is nothing to skip; leave it out",
-    "JOIN": f"a query reads one table; the allowed form is {FORM}",
-    "LIKE": "compare a category with = or IN and the texts that its declaration lists",
-    "ILIKE": "compare a category with = or IN and the texts that its declaration lists",
-    "IS": "nothing is missing in a registered table; leave the test out",
-    "NULL": "nothing is missing in a registered table; leave the test out",
-    "CASE": f"{CONDITION}; ask one query for each case",
-    "CAST": "columns have their declared types; for a date write DATE '2024-01-31'",
-    "TRY_CAST": "columns have their declared types; for a date write DATE '2024-01-31'",
-    "::": "columns have their declared types; for a date write DATE '2024-01-31'",
-    "WITH": f"a query reads one declared table; the allowed form is {FORM}",
+    "CASE": f"ask one query for each case; {CONDITION}",
     "OVER": f"windows mix units; the allowed form is {FORM}",
-    "UNION": f"ask one query for each part; the allowed form is {FORM}",
     ";": "ask one statement at a time",
-    "*": f"the allowed form is {FORM}",
-}  # fmt: skip
+    "SELECT DISTINCT": f"an answer is one number; the allowed form is {FORM}",
+    "alias of a table": "leave it out: columns are named without their table",
+    "BETWEEN SYMMETRIC": "write the smaller bound first: column BETWEEN low AND high",
+    "subquery": f"queries that look at other rows are refused; {CONDITION}",
+    **dict.fromkeys(("EXCLUDE", "REPLACE", "RENAME"), "COUNT(*) counts rows: it takes no list"),
+    **dict.fromkeys(("ORDER BY", "LIMIT", "OFFSET", "FETCH"), _NO_ORDER),
+    **dict.fromkeys(("IS", "NULL", "ISNULL", "NOTNULL"), _NO_NULL),
+    **dict.fromkeys(("CAST", "TRY_CAST", "::"), _NO_CAST),
+    **dict.fromkeys(("LIKE", "ILIKE", "SIMILAR TO", "GLOB", "~~"), _NO_PATTERN),
+    **dict.fromkeys(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL"), _ONE_TABLE),
+    **dict.fromkeys(("ASOF", "SEMI", "ANTI", "UNION", "EXCEPT", "INTERSECT", "WITH"), _ONE_TABLE),
+}
 _ARITHMETIC = frozenset({"+", "/", "//", "%", "^", "**", "||", "&", "|", "~", "<<", ">>"})
 
 _STRETCH = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--|/\*|[^'"]""", re.DOTALL)
@@ -89,10 +93,23 @@ def screened(text: str, names: Collection[str]) -> list[Token]:
     if tokens[0].token_type != TokenType.SELECT:
         raise _refusal(text, tokens[0])
     folded = {name.casefold() for name in names}
-    for token in tokens:
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.token_type not in _ALLOWED and token.text.casefold() not in folded:
             raise _refusal(text, token)
+        if token.token_type == TokenType.VAR and _opens(following):
+            _check_function(text, token)
     return tokens
+
+
+def _opens(token: Token | None) -> bool:
+    return token is not None and token.token_type == TokenType.L_PAREN
+
+
+def _check_function(text: str, token: Token) -> None:
+    word = token.text.upper()
+    if word not in ("COUNT", "SUM"):
+        construct = word if word in ADVICE else f"function {_shown(word)}"
+        raise QueryRefused(construct, advice_for(construct), position(text, token.start))
 
 
 def position(text: str, offset: int) -> tuple[int, int]:
@@ -103,6 +120,16 @@ def position(text: str, offset: int) -> tuple[int, int]:
     """
     before = text[:offset]
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def advice_for(construct: str) -> str:
+    """What to write instead of a construct.
+
+    >>> advice_for("LIMIT")
+    'an answer is one number, there is nothing to limit; leave it out'
+    """
+    general = f"is not allowed; the allowed form is {FORM}, where {CONDITION}"
+    return ADVICE.get(construct, general)
 
 
 def _check_characters(text: str) -> None:
@@ -163,9 +190,10 @@ def _refusal(text: str, token: Token) -> QueryRefused:
     if word in _ARITHMETIC:
         construct, advice = f"operator {word}", f"there is no arithmetic in queries; {CONDITION}"
     else:
-        construct = word if len(word) <= 30 and word.isprintable() else "this word"
-        advice = next(
-            (told for key, told in _ADVICE.items() if word == key or word.startswith(key + " ")),
-            f"is not allowed; the allowed form is {FORM}, where {CONDITION}",
-        )
+        construct = _shown(word)
+        advice = advice_for(construct)
     return QueryRefused(construct, advice, position(text, token.start))
+
+
+def _shown(word: str) -> str:
+    return word if len(word) <= 30 and word.isprintable() else "this word"

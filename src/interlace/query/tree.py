@@ -7,10 +7,47 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlglot import expressions as exp
 from sqlglot.expressions import Expr
 
 from interlace.core.errors import QueryRefused
-from interlace.query.screen import CONDITION, FORM, position
+from interlace.query.screen import FORM, advice_for, position
+
+_CONSTRUCTS: dict[type[Expr], str] = {
+    exp.Select: "subquery",
+    exp.Subquery: "subquery",
+    exp.Literal: "constant",
+    exp.Boolean: "constant",
+    exp.Neg: "minus sign",
+    exp.Connector: "condition",
+    exp.Predicate: "comparison",
+    exp.Paren: "parentheses",
+    exp.Binary: "arithmetic",
+    exp.Cast: "CAST",
+    exp.Column: "column",
+    exp.Star: "*",
+    exp.Tuple: "list",
+}
+_ARGUMENTS: dict[tuple[type[Expr], str], str] = {
+    (exp.Select, "distinct"): "SELECT DISTINCT",
+    (exp.Select, "joins"): "JOIN",
+    (exp.Select, "group"): "GROUP BY",
+    (exp.Select, "having"): "HAVING",
+    (exp.Select, "order"): "ORDER BY",
+    (exp.Select, "limit"): "LIMIT",
+    (exp.Select, "offset"): "OFFSET",
+    (exp.Select, "with_"): "WITH",
+    (exp.Select, "windows"): "WINDOW",
+    (exp.Select, "qualify"): "QUALIFY",
+    (exp.Table, "alias"): "alias of a table",
+    (exp.Table, "joins"): "JOIN",
+    (exp.Table, "db"): "qualified table",
+    (exp.Table, "catalog"): "qualified table",
+    (exp.Column, "db"): "qualified column",
+    (exp.Between, "symmetric"): "BETWEEN SYMMETRIC",
+    (exp.In, "query"): "subquery",
+    (exp.In, "field"): "IN without parentheses",
+}
 
 
 @dataclass(frozen=True)
@@ -30,13 +67,10 @@ class Source:
         """Raises QueryRefused if the node carries an argument that is not listed."""
         for name, value in node.args.items():
             if name not in arguments and value is not None and value is not False and value != []:
-                construct = f"{construct_of(node)} with {name.strip('_').replace('_', ' ')}"
-                # The argument's own position, where it has one.
+                construct = _construct_of_argument(node, name)
                 inner = value[0] if isinstance(value, list) else value
                 where = inner if isinstance(inner, Expr) else node
-                raise self.refuse(
-                    where, construct, f"the allowed form is {FORM}, where {CONDITION}", node
-                )
+                raise self.refuse(where, construct, advice_for(construct), node)
 
     def starts_with(self, node: Expr, mark: str) -> bool:
         """Whether the node's own text begins so: the tree does not tell 'x' from "x"."""
@@ -56,15 +90,27 @@ class Source:
 
 
 def construct_of(node: object) -> str:
-    """What a refused node is called, in SQL's words where there is one.
+    """What a refused node is called, in SQL's words.
 
-    >>> from sqlglot import expressions
-    >>> construct_of(expressions.Union())
-    'UNION'
+    >>> construct_of(exp.Select()), construct_of(exp.Abs()), construct_of(exp.Literal.number(1))
+    ('subquery', 'function ABS', 'constant')
     """
     if not isinstance(node, Expr):
         return "query"
+    for kind, construct in _CONSTRUCTS.items():
+        if isinstance(node, kind):
+            return construct
+    if isinstance(node, exp.Anonymous):
+        return "function"
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector):
+        return f"function {node.sql_name()}"
     return str(node.key).upper()
+
+
+def _construct_of_argument(node: Expr, name: str) -> str:
+    return _ARGUMENTS.get(
+        (type(node), name), f"{construct_of(node)} with {name.strip('_').replace('_', ' ')}"
+    )
 
 
 def _start(node: object) -> int | None:
