@@ -44,7 +44,7 @@ def at_once(count: int, work: Callable[[int], None]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(25)
         assert not thread.is_alive()
     if failures:
         raise failures[0]
@@ -114,20 +114,25 @@ def test_eight_processes_at_once(kind: str, tmp_path: Path) -> None:
     ledger.close()
 
 
-def test_a_session_is_held_by_one_thread_at_a_time(ledger: Ledger) -> None:
+@pytest.mark.parametrize("objects", [1, 8])
+def test_a_session_is_held_by_one_at_a_time(kind: str, tmp_path: Path, objects: int) -> None:
+    """Among the threads of one ledger object, and among objects as among processes."""
+    ledgers = [OPEN[kind](tmp_path) for _ in range(objects)]
     inside: list[int] = []
     most = [0]
 
     def work(number: int) -> None:
-        for _ in range(5):
-            with ledger.acquire("s"):
+        for _ in range(20):
+            with ledgers[number % objects].acquire("s"):
                 inside.append(number)
                 most[0] = max(most[0], len(inside))
-                time.sleep(0.0005)
+                time.sleep(0.0002)
                 inside.remove(number)
 
-    at_once(20, work)
+    at_once(8, work)
     assert most == [1]
+    for ledger in ledgers:
+        ledger.close()
 
 
 def test_different_sessions_do_not_block_one_another(ledger: Ledger) -> None:
@@ -214,8 +219,8 @@ def test_kill_between_commits_loses_no_event_that_was_told(
     ledger.close()
 
 
-def in_a_child(work: Callable[[], None]) -> int:
-    """Run ``work`` in a forked child; 0 if it did not raise."""
+def fork(work: Callable[[], None]) -> int:
+    """Run ``work`` in a forked child, which ends well if it does not raise."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -223,7 +228,11 @@ def in_a_child(work: Callable[[], None]) -> int:
             work()
             code = 0
         os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return child
+
+
+def ended_well(child: int) -> bool:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def append_some(ledger: Ledger, count: int = 20) -> None:
@@ -241,21 +250,47 @@ def test_parent_and_child_both_use_the_ledger_after_a_fork(ledger: Ledger) -> No
         with ledger.acquire("s"):
             append_some(ledger, 1)
 
-    assert in_a_child(work) == 0
+    assert ended_well(fork(work))
     assert ledger.verify().seq == 41
     append_some(ledger)
     assert ledger.verify().seq == 61
+
+
+def test_a_child_goes_on_when_its_parent_closes(kind: str, tmp_path: Path) -> None:
+    """With an inherited connection it would write into a log that its parent has deleted."""
+    ledger = OPEN[kind](tmp_path)
+    append_some(ledger, 2)
+    told, tell = os.pipe()
+    hear, go = os.pipe()
+
+    def work() -> None:
+        append_some(ledger, 3)
+        os.write(tell, b".")
+        os.read(hear, 1)
+        append_some(ledger, 4)
+
+    child = fork(work)
+    os.read(told, 1)
+    ledger.close()
+    os.write(go, b".")
+    assert ended_well(child)
+    for descriptor in (told, tell, hear, go):
+        os.close(descriptor)
+    again = OPEN[kind](tmp_path)
+    assert again.verify().seq == 9
+    again.close()
 
 
 def test_a_child_keeps_nothing_that_its_parent_held(ledger: Ledger) -> None:
     """A long-lived child must not keep the session that its parent held while forking."""
     hold_on, let_go = os.pipe()
     with ledger.acquire("s"):
-        child = os.fork()
-        if child == 0:
+
+        def linger() -> None:
             os.close(let_go)
             os.read(hold_on, 1)
-            os._exit(0)
+
+        child = fork(linger)
     os.close(hold_on)
 
     def again(_: int) -> None:
@@ -264,34 +299,33 @@ def test_a_child_keeps_nothing_that_its_parent_held(ledger: Ledger) -> None:
 
     at_once(1, again)
     os.close(let_go)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert ended_well(child)
 
 
 def test_a_child_does_not_enter_what_its_parent_holds(ledger: Ledger) -> None:
     entered = threading.Event()
     with ledger.acquire("s"):
-        child = os.fork()
-        if child == 0:
+
+        def enter() -> None:
             with ledger.acquire("s"):
-                os._exit(0)
+                pass
+
+        child = fork(enter)
         time.sleep(0.2)
         assert os.waitpid(child, os.WNOHANG) == (0, 0)
         entered.set()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert ended_well(child)
     assert entered.is_set()
 
 
 def test_a_fork_inside_a_transaction_leaves_it_to_the_parent(ledger: Ledger) -> None:
+    def refused() -> None:
+        with pytest.raises(LedgerError, match="forked inside a transaction"):
+            ledger.head()
+
     with ledger.transaction() as transaction:
         transaction.append("note")
-        child = os.fork()
-        if child == 0:
-            code = 3
-            with contextlib.suppress(LedgerError):
-                ledger.head()
-                code = 4
-            os._exit(code)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+        assert ended_well(fork(refused))
         transaction.append("note")
     assert ledger.verify().seq == 2
 
@@ -307,9 +341,26 @@ def test_a_fork_waits_for_the_transactions_of_other_threads(ledger: Ledger) -> N
     writers = [threading.Thread(target=write) for _ in range(4)]
     for writer in writers:
         writer.start()
-    codes = [in_a_child(lambda: append_some(ledger, 3)) for _ in range(10)]
+    ends = [ended_well(fork(lambda: append_some(ledger, 3))) for _ in range(10)]
     stop.set()
     for writer in writers:
         writer.join(20)
-    assert codes == [0] * 10
+    assert all(ends)
     assert ledger.verify().seq >= 30
+
+
+@pytest.mark.soak
+def test_processes_killed_at_any_moment_leave_an_intact_ledger(kind: str, tmp_path: Path) -> None:
+    """Four writers at a time, forty times, each killed after a different number of commits."""
+    told: set[int] = set()
+    for number in range(40):
+        with contextlib.ExitStack() as stack:
+            children = [stack.enter_context(started(kind, tmp_path, "stream")) for _ in range(4)]
+            for place, child in enumerate(children):
+                told |= {int(child.line()) for _ in range((number * 4 + place) % 23)}
+                child.kill()
+                told |= {int(word) for word in child.rest()}
+        ledger = OPEN[kind](tmp_path)
+        assert told <= {event.seq for event in ledger.events()}
+        assert ledger.verify().seq >= len(told)
+        ledger.close()
