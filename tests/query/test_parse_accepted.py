@@ -78,7 +78,7 @@ CONDITIONS = [
     ("NOT (male OR value < 3)", '"male" = FALSE AND "value" >= 3'),
     ("value < 3 AND male", '"male" = TRUE AND "value" <= 2'),
     ("male AND test = 'hdl' OR value = 1", '"male" = TRUE AND "test" = \'hdl\' OR "value" = 1'),
-    ("male AND (test = 'hdl' OR value = 1)", '"male" = TRUE AND ("test" = \'hdl\' OR "value" = 1)'),
+    ("male AND (test = 'hdl' OR value = 1)", '("test" = \'hdl\' OR "value" = 1) AND "male" = TRUE'),
     ("male AND value <> 1", '"male" = TRUE AND ("value" <= 0 OR "value" >= 2)'),
 ]
 

@@ -27,6 +27,8 @@ from interlace.query.schema import Dataset, Table
 
 CATALOG = "snapshot"
 MEMORY = "1GB"
+#: Of a unit's SHA-256 in hex: 64 bits.
+HASH_DIGITS = 16
 
 
 def register(sources: Mapping[str, Source], dataset: Dataset, folder: Path, key: bytes) -> Snapshot:
@@ -132,7 +134,7 @@ def _number_units(connection: duckdb.DuckDBPyConnection, dataset: Dataset, key: 
     parts = (f"SELECT id FROM ids{i}" for i in range(len(dataset.tables)))
     digest = f"sha256('{key.hex()}:' || id)"
     connection.execute(
-        f"CREATE TEMP TABLE units AS SELECT id, CAST('0x' || {digest}[1:16] AS UBIGINT) AS {UNIT} "
+        f"CREATE TEMP TABLE units AS SELECT id, CAST('0x' || {digest}[1:{HASH_DIGITS}] AS UBIGINT) AS {UNIT} "
         f"FROM (SELECT DISTINCT id FROM ({' UNION ALL '.join(parts)}))"
     )
     units = _one(connection, "SELECT count(*) FROM units")

@@ -45,11 +45,12 @@ def check_distinct(names: Iterable[str], argument: str) -> None:
     """
     seen: dict[str, str] = {}
     for name in names:
-        earlier = seen.setdefault(folded(name), name)
-        if earlier is not name:
+        earlier = seen.get(folded(name))
+        if earlier is not None:
             raise ParameterError(
                 argument, f"{earlier!r} and {name!r} are one name to SQL: rename one of them"
             )
+        seen[folded(name)] = name
 
 
 def find(identifier: str, quoted: bool, names: Iterable[str]) -> str | None:

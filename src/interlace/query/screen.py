@@ -126,7 +126,7 @@ def advice_for(construct: str) -> str:
     """What to write instead of a construct.
 
     >>> advice_for("LIMIT")
-    'an answer is one number, there is nothing to limit; leave it out'
+    'an answer is one number, there is nothing to order or to skip; leave it out'
     """
     general = f"is not allowed; the allowed form is {FORM}, where {CONDITION}"
     return ADVICE.get(construct, general)
