@@ -75,20 +75,34 @@ def questions(draw: st.DrawFn, table: str, declared: Mapping[str, Column], most:
     condition = draw(conditions(declared))
     where = draw(st.booleans())
     tail = f" FROM {table} WHERE {condition.sql}" if where else f" FROM {table}"
-    chosen = condition if where else Condition("", lambda row: True)
+    chosen = condition if where else Condition("", lambda _: True)
     kind = draw(st.sampled_from(["rows", "units", "amount", "price", "male"]))
     one = Fraction(1)
     if kind == "rows":
-        return Question(f"SELECT COUNT(*){tail}", lambda row: one, Fraction(0), most * one, chosen)
+        return Question(f"SELECT COUNT(*){tail}", lambda _: one, Fraction(0), most * one, chosen)
     if kind == "units":
         sql = f"SELECT COUNT(DISTINCT id) AS n{tail}"
-        return Question(sql, lambda row: one, Fraction(0), one, chosen)
-    column = declared[kind]
-    lower, upper = (0, 1) if isinstance(column, Boolean) else (column.lower, column.upper)  # type: ignore[union-attr]
-    least, greatest = most * min(Fraction(lower), 0), most * max(Fraction(upper), 0)
-    digits = column.digits if isinstance(column, Decimal) else 0
+        return Question(sql, lambda _: one, Fraction(0), one, chosen)
+    lower, upper, digits = _scale(declared[kind])
     sql = f"SELECT SUM({kind}){tail}"
-    return Question(sql, lambda row: Fraction(row[kind]), least, greatest, chosen, digits)  # type: ignore[arg-type]
+    return Question(sql, _number(kind), most * min(lower, 0), most * max(upper, 0), chosen, digits)
+
+
+def _scale(column: Column) -> tuple[Fraction, Fraction, int]:
+    """Lower bound, upper bound and decimals of a column that can be added up."""
+    if isinstance(column, Boolean):
+        return Fraction(0), Fraction(1), 0
+    assert isinstance(column, Integer | Decimal)
+    return Fraction(column.lower), Fraction(column.upper), column.digits
+
+
+def _number(name: str) -> Callable[[Row], Fraction]:
+    def number(row: Row) -> Fraction:
+        value = row[name]
+        assert isinstance(value, Fraction | bool)
+        return Fraction(value)
+
+    return number
 
 
 def conditions(declared: Mapping[str, Column]) -> st.SearchStrategy[Condition]:
@@ -167,7 +181,7 @@ def _between(name: str, low: Any, high: Any, negated: bool) -> Condition:
 
     def holds(row: Row) -> bool:
         value: Any = row[name]
-        return (low <= value <= high) != negated
+        return bool(low <= value <= high) != negated
 
     return Condition(f"{name} {word} {_literal(low)} AND {_literal(high)}", holds)
 

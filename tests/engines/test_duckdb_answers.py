@@ -59,8 +59,8 @@ def cases(draw: st.DrawFn) -> Case:
         most = 1 if name == "people" else draw(st.integers(1, 4)) + 1
         tables.append(Table(name, declared, most))
         rows[name] = draw(strategies.rows(one_per_unit=most == 1))
-        for _ in range(4):
-            questions.append((name, draw(strategies.questions(name, declared, most))))
+        asked = draw(st.lists(strategies.questions(name, declared, most), min_size=4, max_size=4))
+        questions += [(name, question) for question in asked]
     dataset = Dataset("clinic", "id", tuple(tables))
     return Case(dataset, declared, rows, questions, draw(strategies.UNITS))
 

@@ -1,0 +1,284 @@
+"""The engine itself: locked down, shared by threads and forks, silent about what it read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+
+from interlace.core.errors import EngineError, ParameterError
+from interlace.engines.base import Engine, Snapshot
+from interlace.engines.duckdb import DuckDBEngine, register
+from interlace.query.columns import Boolean, Integer
+from interlace.query.parse import parse
+from interlace.query.plan import Aggregate, Plan
+from interlace.query.predicates import Always
+from interlace.query.schema import Dataset, Table
+
+KEY = bytes(16)
+VISITS = Table("visits", {"cost": Integer(-10, 100), "paid": Boolean()}, rows_per_unit=3)
+PEOPLE = Table("people", {"age": Integer(0, 120)})
+CLINIC = Dataset("clinic", "id", (VISITS, PEOPLE))
+COUNT = "SELECT COUNT(*) FROM visits"
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    visits = pd.DataFrame(
+        {
+            "id": [1, 1, 1, 1, 2, 2, 3],
+            "cost": [100, 100, 100, 100, -10, -10, 5],
+            "paid": [True, True, True, True, True, False, False],
+        }
+    )
+    people = pd.DataFrame({"id": [1, 2, 3, 4], "age": [20, 30, 40, 50]})
+    return register(
+        {"visits": visits, "people": people}, CLINIC, tmp_path_factory.mktemp("clinic"), KEY
+    )
+
+
+@pytest.fixture
+def engine(snapshot: Snapshot) -> Iterator[DuckDBEngine]:
+    engine = DuckDBEngine(snapshot)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [
+        (COUNT, 6),  # 4 clamped to 3, 2, 1
+        ("SELECT COUNT(DISTINCT id) FROM visits", 3),
+        ("SELECT COUNT(DISTINCT id) FROM visits WHERE NOT paid", 2),
+        ("SELECT SUM(cost) FROM visits", 285),  # 400 clamped to 300, -20, 5
+        ("SELECT SUM(cost) FROM visits WHERE cost < 0", -20),
+        ("SELECT SUM(cost) FROM visits WHERE FALSE", 0),
+        ("SELECT COUNT(*) FROM visits WHERE cost > 100", 0),
+        ("SELECT SUM(age) FROM people WHERE age >= 30", 120),
+        ("SELECT COUNT(DISTINCT id) FROM people", 4),
+    ],
+)
+def test_answers(sql: str, value: int, engine: DuckDBEngine) -> None:
+    asked: Engine = engine
+    assert asked.read(parse(sql, CLINIC)) == (value,)
+
+
+def test_a_vector_is_read_at_once(engine: DuckDBEngine) -> None:
+    cells = (Aggregate.rows(VISITS), Aggregate.units(), Aggregate.sum(VISITS, "cost"))
+    plan = Plan(CLINIC, VISITS, cells, Always(True))
+    assert engine.read(plan) == (6, 3, 285)
+    bound = plan.sensitivity
+    assert (plan.size, bound.l0, bound.l1, bound.linf) == (3, 3, 304, 300)
+    assert bound.l2_squared == 3**2 + 1 + 300**2
+    one = Plan(CLINIC, PEOPLE, (Aggregate.units(), Aggregate.sum(PEOPLE, "age")), Always(True))
+    assert engine.read(one) == (4, 140)
+
+
+def test_sums_beyond_64_bits_of_one_unit_are_exact(tmp_path: Path) -> None:
+    # Codes of 2^62 may be stored and compared; a plan that adds them up is refused.
+    table = Table("t", {"x": Integer(0, 2**62), "y": Integer(0, 2**31)}, rows_per_unit=2)
+    dataset = Dataset("d", "id", (table,))
+    source = pd.DataFrame({"id": [1] * 40, "x": [2**62] * 40, "y": [2**31] * 40})
+    engine = DuckDBEngine(register({"t": source}, dataset, tmp_path, KEY))
+    assert engine.read(parse("SELECT SUM(y) FROM t WHERE x > 4611686018427387903", dataset)) == (
+        2**32,
+    )
+    with pytest.raises(ParameterError, match="2\\^32"):
+        Plan(dataset, table, (Aggregate.sum(table, "x"),), Always(True))
+    # What the engine would make of it, were it allowed: no overflow.
+    free = Aggregate("sum", "x", 0, 2**100)
+    plan = object.__new__(Plan)
+    for name, value in [("dataset", dataset), ("table", table), ("where", Always(True))]:
+        object.__setattr__(plan, name, value)
+    object.__setattr__(plan, "aggregates", (free,))
+    assert engine.read(plan) == (40 * 2**62,)
+    engine.close()
+
+
+def test_an_empty_table_answers_0(tmp_path: Path) -> None:
+    dataset = Dataset("d", "id", (PEOPLE,))
+    source = pd.DataFrame({"id": [None], "age": [7]})
+    engine = DuckDBEngine(register({"people": source}, dataset, tmp_path, KEY))
+    for sql in ("SELECT COUNT(*) FROM people", "SELECT SUM(age) FROM people"):
+        assert engine.read(parse(sql, dataset)) == (0,)
+    engine.close()
+
+
+SETTINGS = {
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_unsigned_extensions": "false",
+    "threads": "2",
+    "memory_limit": "953.6 MiB",
+}
+FORBIDDEN = [
+    "SET lock_configuration = false",
+    "SET enable_external_access = true",
+    "RESET enable_external_access",
+    "SET threads = 8",
+    "SET memory_limit = '9GB'",
+    "SET temp_directory = '.'",
+    "SELECT * FROM read_csv('{here}')",
+    "SELECT * FROM read_text('{here}')",
+    "SELECT * FROM '{here}.csv'",
+    "SELECT * FROM glob('*')",
+    "COPY snapshot.t0 TO '{here}.out'",
+    "EXPORT DATABASE '{here}.d'",
+    "ATTACH '{here}.db'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "LOAD '{here}'",
+    "INSERT INTO snapshot.t0 VALUES (1, 2, 1)",
+    "UPDATE snapshot.t0 SET c0 = 1",
+    "DELETE FROM snapshot.t0",
+    "DROP TABLE snapshot.t0",
+    "CREATE TABLE snapshot.t9 AS SELECT 1 AS x",
+]
+
+
+def _connection(engine: DuckDBEngine) -> duckdb.DuckDBPyConnection:
+    connection = engine._connection
+    assert connection is not None
+    return connection.cursor()
+
+
+@pytest.mark.parametrize(("name", "value"), SETTINGS.items())
+def test_settings_hold(name: str, value: str, engine: DuckDBEngine) -> None:
+    sql = f"SELECT value FROM duckdb_settings() WHERE name = '{name}'"  # noqa: S608
+    assert _connection(engine).execute(sql).fetchall() == [(value,)]
+
+
+@pytest.mark.parametrize("statement", FORBIDDEN)
+def test_nothing_else_can_be_done(
+    statement: str, engine: DuckDBEngine, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    here = tmp_path / "here"
+    here.write_text("x\n1\n", encoding="utf-8")
+    (tmp_path / "here.csv").write_text("x\n1\n", encoding="utf-8")
+    before = snapshot.path.read_bytes()
+    with pytest.raises(duckdb.Error):
+        _connection(engine).execute(statement.replace("{here}", str(here))).fetchall()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "here.csv"]
+    assert snapshot.path.read_bytes() == before
+
+
+def test_fifty_threads_share_an_engine(engine: DuckDBEngine) -> None:
+    plans = [parse(sql, CLINIC) for sql in (COUNT, "SELECT SUM(cost) FROM visits")]
+    barrier, found, failed = threading.Barrier(50), [], []
+
+    def ask() -> None:
+        barrier.wait()
+        try:
+            found.extend([engine.read(plan) for plan in plans * 3])
+        except Exception as error:  # noqa: BLE001 - collected for the assertion
+            failed.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert sorted(found) == sorted([(6,), (285,)] * 150)
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_opens_its_own(engine: DuckDBEngine) -> None:
+    plan = parse(COUNT, CLINIC)
+    parents = engine._connection
+    with engine._lock:  # as if another thread held it at the fork
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)  # a deadlock must not hang the tests
+            sound = engine.read(plan) == (6,) and engine._connection is not parents
+            os._exit(0 if sound else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert engine.read(plan) == (6,)
+    assert engine._connection is parents
+
+
+def test_two_engines_and_other_processes_read_one_snapshot(
+    engine: DuckDBEngine, snapshot: Snapshot
+) -> None:
+    other = DuckDBEngine(snapshot, memory="100MB", threads=1)
+    assert other.read(parse(COUNT, CLINIC)) == engine.read(parse(COUNT, CLINIC)) == (6,)
+    other.close()
+    assert engine.read(parse(COUNT, CLINIC)) == (6,)
+
+
+def _copied(snapshot: Snapshot, folder: Path, content: bytes) -> Snapshot:
+    path = folder / snapshot.path.name
+    path.write_bytes(content)
+    return replace(snapshot, path=path)
+
+
+def test_a_missing_snapshot_is_an_error(snapshot: Snapshot, tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="is missing"):
+        DuckDBEngine(replace(snapshot, path=tmp_path / snapshot.path.name))
+
+
+def test_a_snapshot_may_be_moved_but_not_changed(snapshot: Snapshot, tmp_path: Path) -> None:
+    content = bytearray(snapshot.path.read_bytes())
+    moved = DuckDBEngine(_copied(snapshot, tmp_path, bytes(content)))
+    assert moved.read(parse(COUNT, CLINIC)) == (6,)
+    moved.close()
+    content[len(content) // 2] ^= 1
+    for changed in (bytes(content), b"", bytes(content[:-1])):
+        with pytest.raises(EngineError, match="is not the one that was registered"):
+            DuckDBEngine(_copied(snapshot, tmp_path, changed))
+
+
+def test_another_declaration_is_an_error(snapshot: Snapshot, engine: DuckDBEngine) -> None:
+    wider = Dataset("clinic", "id", (Table(VISITS.name, VISITS.columns, 9), PEOPLE))
+    with pytest.raises(EngineError, match="another declaration"):
+        DuckDBEngine(replace(snapshot, dataset=wider))
+    with pytest.raises(ParameterError, match="another dataset"):
+        engine.read(parse(COUNT, wider))
+
+
+def test_a_file_of_another_kind_is_an_error(snapshot: Snapshot, tmp_path: Path) -> None:
+    content = b"not a database at all"
+    other = _copied(snapshot, tmp_path, content)
+    with pytest.raises(EngineError, match="cannot be opened"):
+        DuckDBEngine(replace(other, digest=hashlib.sha256(content).hexdigest()))
+
+
+def test_a_closed_engine_reads_no_more(engine: DuckDBEngine) -> None:
+    engine.close()
+    engine.close()
+    with pytest.raises(EngineError, match="closed"):
+        engine.read(parse(COUNT, CLINIC))
+
+
+@pytest.mark.parametrize(
+    "error", [duckdb.Error("31337"), MemoryError("31337"), ValueError("31337")]
+)
+def test_a_failure_after_the_scan_began_has_one_public_form(
+    error: Exception, engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        def cursor(self) -> Any:
+            raise error
+
+        def close(self) -> None: ...
+
+    real = engine._connection
+    monkeypatch.setattr(engine, "_connection", Failing())
+    with pytest.raises(EngineError) as caught:
+        engine.read(parse(COUNT, CLINIC))
+    assert "31337" not in str(caught.value)
+    assert "the charge is kept" in str(caught.value)
+    assert caught.value.__suppress_context__
+    monkeypatch.setattr(engine, "_connection", real)
