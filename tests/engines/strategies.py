@@ -85,7 +85,10 @@ def questions(draw: st.DrawFn, table: str, declared: Mapping[str, Column], most:
         return Question(sql, lambda _: one, Fraction(0), one, chosen)
     lower, upper, digits = _scale(declared[kind])
     sql = f"SELECT SUM({kind}){tail}"
-    return Question(sql, _number(kind), most * min(lower, 0), most * max(upper, 0), chosen, digits)
+    none = Fraction(0)
+    return Question(
+        sql, _number(kind), most * min(lower, none), most * max(upper, none), chosen, digits
+    )
 
 
 def _scale(column: Column) -> tuple[Fraction, Fraction, int]:

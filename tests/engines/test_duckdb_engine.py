@@ -156,7 +156,7 @@ def _connection(engine: DuckDBEngine) -> duckdb.DuckDBPyConnection:
 
 @pytest.mark.parametrize(("name", "value"), SETTINGS.items())
 def test_settings_hold(name: str, value: str, engine: DuckDBEngine) -> None:
-    sql = f"SELECT value FROM duckdb_settings() WHERE name = '{name}'"  # noqa: S608
+    sql = f"SELECT value FROM duckdb_settings() WHERE name = '{name}'"
     assert _connection(engine).execute(sql).fetchall() == [(value,)]
 
 

@@ -37,7 +37,7 @@ def one_table(source: Any, folder: Path, columns: Mapping[str, Column], rows: in
     return register({"t": source}, dataset, folder, KEY)
 
 
-def stored(snapshot: Snapshot, table: str = "t0") -> list[tuple[int, ...]]:
+def stored(snapshot: Snapshot, table: str = "t0") -> list[tuple[Any, ...]]:
     with duckdb.connect(str(snapshot.path), read_only=True) as connection:
         return connection.execute(f"SELECT * FROM {table}").fetchall()
 
@@ -45,7 +45,7 @@ def stored(snapshot: Snapshot, table: str = "t0") -> list[tuple[int, ...]]:
 def codes(values: pa.Array, kind: Column, folder: Path) -> list[int]:
     """The codes of a column of values, in order; a dropped row leaves a gap."""
     source = pa.table({"id": pa.array(range(len(values))), "x": values})
-    found = dict(stored(one_table(source, folder, {"x": kind})))
+    found: dict[int, int] = dict(stored(one_table(source, folder, {"x": kind})))
     return [found.get(keyed(str(i)), -999) for i in range(len(values))]
 
 
@@ -174,7 +174,7 @@ def _frame() -> pd.DataFrame:
 
 
 def test_a_pandas_column_of_objects_is_read_value_by_value(tmp_path: Path) -> None:
-    columns = {
+    columns: dict[str, Column] = {
         "x": Integer(0, 9, missing=0),
         "day": Day("1970-01-01", "1971-01-01"),
         "kind": Category(["u", "v"], missing="v"),
@@ -185,7 +185,10 @@ def test_a_pandas_column_of_objects_is_read_value_by_value(tmp_path: Path) -> No
 
 
 def test_files(tmp_path: Path) -> None:
-    columns = {"x": Integer(0, 9, missing=9), "Name": Category(["it's, so", "NA"])}
+    columns: dict[str, Column] = {
+        "x": Integer(0, 9, missing=9),
+        "Name": Category(["it's, so", "NA"]),
+    }
     text = 'id,extra,x,Name\r\n7,z,1,"it\'s, so"\r\n8,,NA,NA\r\n,z,1,NA\r\n'
     (tmp_path / "a.csv").write_text(text, encoding="utf-8-sig", newline="")
     (tmp_path / "b.tsv").write_text("x\tid\tNAME\n1\t7\tit's, so\n\t8\tNA\n", encoding="utf-8")
@@ -209,7 +212,7 @@ def test_the_file_appears_whole_and_nothing_is_left_beside_it(tmp_path: Path) ->
 
 
 SECRET = 31337
-X = {"x": Integer(0, 9)}
+X: dict[str, Column] = {"x": Integer(0, 9)}
 REFUSED: list[tuple[Any, dict[str, Column], str]] = [
     (pd.DataFrame({"id": [SECRET]}), X, "column 'x' is missing"),
     (pd.DataFrame({"x": [SECRET]}), X, "column 'id' is missing"),
@@ -234,7 +237,7 @@ REFUSED: list[tuple[Any, dict[str, Column], str]] = [
 def test_a_source_that_does_not_fit_is_refused_without_its_values(
     source: Any, columns: dict[str, Column], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(DataError, match="^table 't'") as caught:
+    with pytest.raises(DataError, match=r"^table 't'") as caught:
         one_table(source, tmp_path, columns)
     assert message in str(caught.value)
     assert str(SECRET) not in str(caught.value)

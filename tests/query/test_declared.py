@@ -79,7 +79,11 @@ def test_codes() -> None:
     assert Category(["b", "a"]).codes == (0, 1)
     assert Day("1969-12-31", datetime.date(1970, 1, 2)).codes == (-1, 1)
     assert Boolean().codes == (0, 1)
-    defaults = [Integer(0, 4, 3), Decimal(0, 4, 1, "0.5"), Category(["a", "b"], "b", "a")]
+    defaults: list[Column] = [
+        Integer(0, 4, 3),
+        Decimal(0, 4, 1, "0.5"),
+        Category(["a", "b"], "b", "a"),
+    ]
     defaults += [Day("1970-01-01", "1971-01-01", "1970-02-01"), Boolean(True)]
     assert [kind.missing_code for kind in defaults] == [3, 5, 1, 31, 1]
     assert Category(["a", "b"], "b", "a").unknown_code == 0
