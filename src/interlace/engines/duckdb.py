@@ -7,6 +7,7 @@ show what it read in an error.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import threading
 import weakref
@@ -25,7 +26,6 @@ __all__ = ["DuckDBEngine", "register"]
 Settings = dict[str, str | bool | int | float | list[str]]
 
 _engines: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
-_inherited: list[object] = []
 
 
 class DuckDBEngine:
@@ -98,7 +98,8 @@ class DuckDBEngine:
         """After a fork: the parent's connection has no threads here and may not be touched,
         not even to close it; the lock may be held by a thread that is gone."""
         self._lock = threading.Lock()
-        _inherited.append(self._connection)
+        # One reference more than there are holders: not even the end of the process frees it.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
         self._connection = None
 
 
