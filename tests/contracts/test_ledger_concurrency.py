@@ -40,7 +40,7 @@ def at_once(count: int, work: Callable[[int], None]) -> None:
         except BaseException as error:  # noqa: BLE001 - raised again below
             failures.append(error)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -297,9 +297,11 @@ def test_a_child_keeps_nothing_that_its_parent_held(ledger: Ledger) -> None:
         with ledger.acquire("s"), ledger.transaction() as transaction:
             transaction.append("note")
 
-    at_once(1, again)
-    os.close(let_go)
-    assert ended_well(child)
+    try:
+        at_once(1, again)
+    finally:
+        os.close(let_go)
+        assert ended_well(child)
 
 
 def test_a_child_does_not_enter_what_its_parent_holds(ledger: Ledger) -> None:
@@ -328,6 +330,27 @@ def test_a_fork_inside_a_transaction_leaves_it_to_the_parent(ledger: Ledger) -> 
         assert ended_well(fork(refused))
         transaction.append("note")
     assert ledger.verify().seq == 2
+
+
+def test_a_child_that_leaves_its_parents_transaction_commits_nothing(ledger: Ledger) -> None:
+    def leave_in_the_child() -> None:
+        with ledger.transaction() as transaction:
+            transaction.append("note")
+            child = os.fork()
+            if child:
+                assert ended_well(child)
+                raise KeyError("the parent takes it back")
+
+    parent = os.getpid()
+    try:
+        with contextlib.suppress(KeyError):
+            leave_in_the_child()
+    finally:
+        if os.getpid() != parent:
+            os._exit(0)
+    assert ledger.verify().seq == 0
+    append_some(ledger, 1)
+    assert ledger.verify().seq == 1
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # it is the point

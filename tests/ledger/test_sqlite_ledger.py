@@ -173,6 +173,18 @@ def test_holds_leave_no_files_and_no_entries_behind(tmp_path: Path) -> None:
         assert ledger._sessions._places == {}
 
 
+def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
+    """What no test can bring about is a loss of power; so the settings are read."""
+    with SQLiteLedger(tmp_path) as ledger, ledger.transaction() as transaction:
+        settings = {
+            name: transaction._connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "fullfsync", "checkpoint_fullfsync")
+        }
+    assert settings == {
+        "journal_mode": "wal", "synchronous": 2, "fullfsync": 1, "checkpoint_fullfsync": 1,
+    }  # fmt: skip
+
+
 def open_files() -> set[Path]:
     return {path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
 
