@@ -374,9 +374,9 @@ def test_a_fork_waits_for_the_transactions_of_other_threads(ledger: Ledger) -> N
 
 @pytest.mark.soak
 def test_processes_killed_at_any_moment_leave_an_intact_ledger(kind: str, tmp_path: Path) -> None:
-    """Four writers at a time, forty times, each killed after a different number of commits."""
+    """Four writers at a time, a dozen times, each killed after a different number of commits."""
     told: set[int] = set()
-    for number in range(40):
+    for number in range(12):
         with contextlib.ExitStack() as stack:
             children = [stack.enter_context(started(kind, tmp_path, "stream")) for _ in range(4)]
             for place, child in enumerate(children):
