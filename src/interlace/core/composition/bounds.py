@@ -32,6 +32,8 @@ LARGEST_TOTAL = 10**12
 LONGEST_LATTICE = 1 << 15
 #: More distinct losses than this are first rounded up to _COARSE_BITS significant bits.
 MOST_GROUPS, _COARSE_BITS = 4096, 10
+#: Into how many blocks a group too long for enumeration is put for a lower end.
+BLOCKS = 1 << 14
 #: Into how many equal randomised responses a rho is split for a lower end.
 RHO_PIECES = 400
 #: A lattice coarser than this many steps per response says nothing.
@@ -85,15 +87,13 @@ def _looking_at_one_group(losses: Losses) -> TwoPointLoss | None:
         seen += number
         if value * value * seen > epsilon * epsilon * count:
             epsilon, count = value, seen
-    block = -(-count // (LONGEST_SIDE - 1)) | 1
-    if block == 1:
+    if count < LONGEST_SIDE:
         return exact_model(((epsilon, count),))
-    if block > LONGEST_SIDE:
-        return None
+    block = min(-(-count // BLOCKS), LONGEST_SIDE - 2) | 1
     table = Table.of(repeated(epsilon, block, 1, block // 2 + 1))
     right, wrong = table.below(block)
     majority = shorten_down(Fraction(max(Decimal(0), (right / wrong).log().lower)), 64)
-    return exact_model(((majority, count // block),)) if majority else None
+    return exact_model(((majority, min(BLOCKS, count // block)),)) if majority else None
 
 
 def coarse(pool: Pool) -> Pool:

@@ -54,6 +54,10 @@ class Filter:
             raise ParameterError(
                 "spent", f"must be a {type(budget).__name__} within the budget, got {spent!r}"
             )
+        if self._spent.relation is not budget.relation:
+            raise RelationMismatch(
+                f"the budget is for {budget.relation}, spent for {self._spent.relation}"
+            )
         self._lock = threading.Lock()
 
     @property

@@ -23,7 +23,8 @@ from interlace.core.interval import ONE, ZERO, Interval
 _HUGE_EXPONENT = Decimal(10) ** 6
 #: Orders nearer to 1 than this are moved there: D_alpha does not decrease in alpha.
 _NEAREST_ORDER = Fraction(1, 10**20)
-_LOG_ORDER_RANGE = 340.0
+# Beyond, alpha * log(1 - 1/alpha) would lose its digits.
+_LOG_ORDER_RANGE = 100.0
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -85,7 +86,7 @@ def renyi_to_delta(alpha: Fraction, renyi: Interval, epsilon: Interval) -> Inter
     if slack.upper > _HUGE_EXPONENT:
         return ONE
     log_cks = slack + order * (excess / order).log() - excess.log()
-    best = ONE if log_cks.lower > 0 else log_cks.exp().clip(0, 1)
+    best = ONE if log_cks.upper > 0 else log_cks.exp()
     if epsilon.lower > 0 and slack.upper < 0:
         second = slack.exp() * one_minus_exp(excess * renyi)
         best = smaller(best, second / (order * one_minus_exp(excess * epsilon)))

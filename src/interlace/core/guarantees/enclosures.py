@@ -77,14 +77,14 @@ def loss_up(value: Decimal | Fraction) -> float:
 
 
 def shorten_up(value: Fraction, bits: int = ROUNDED_BITS) -> Fraction:
-    """The least binary fraction with ``bits`` significant bits that is not below ``value``.
+    """A binary fraction of about ``bits`` significant bits, not below ``value``.
 
     >>> shorten_up(Fraction(1, 3), 4)
     Fraction(11, 32)
     """
     if value <= 0:
         return Fraction(0)
-    shift = bits - 1 - value.numerator.bit_length() + value.denominator.bit_length()
+    shift = bits - value.numerator.bit_length() + value.denominator.bit_length()
     if shift < 0:
         unit = 1 << -shift
         return Fraction(-(-value.numerator // (value.denominator * unit)) * unit)
@@ -92,7 +92,7 @@ def shorten_up(value: Fraction, bits: int = ROUNDED_BITS) -> Fraction:
 
 
 def shorten_down(value: Fraction, bits: int = ROUNDED_BITS) -> Fraction:
-    """The greatest such fraction that is not above ``value``."""
+    """Such a binary fraction that is not above ``value``."""
     if value <= 0:
         return Fraction(0)
     shift = max(0, bits - value.numerator.bit_length() + value.denominator.bit_length())

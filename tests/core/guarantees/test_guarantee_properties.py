@@ -1,0 +1,152 @@
+"""What every guarantee promises: monotone curves, and conversions that are never too good."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from interlace.core.guarantees.conversions import renyi_to_delta, renyi_to_epsilon
+from interlace.core.guarantees.enclosures import (
+    expm1,
+    loss_up,
+    minus_log_one_minus,
+    one_minus_exp,
+    shorten_down,
+    shorten_up,
+)
+from interlace.core.interval import Interval
+
+_sizes = st.floats(-12, 3).map(lambda x: float(f"{10**x:.3g}"))
+_deltas = st.one_of(
+    st.floats(-300, 0).map(lambda x: 10**x), st.floats(0.001, 0.999), st.sampled_from([0.0, 1.0])
+)
+_guarantees: st.SearchStrategy[Guarantee] = st.one_of(
+    _sizes.map(PureDP), st.builds(ApproxDP, _sizes, _deltas), _sizes.map(ZCDP)
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_guarantees, _deltas, _deltas)
+def test_epsilon_does_not_increase_in_delta(g: Guarantee, first: float, second: float) -> None:
+    low, high = sorted((first, second))
+    assert g.epsilon(low) >= g.epsilon(high) * (1 - 1e-15)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_guarantees, st.floats(0, 100), st.floats(0, 100))
+def test_delta_does_not_increase_in_epsilon(g: Guarantee, first: float, second: float) -> None:
+    low, high = sorted((first, second))
+    assert g.delta(low) >= g.delta(high) * (1 - 1e-14)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_guarantees, _deltas)
+def test_the_two_directions_fit_together(g: Guarantee, delta: float) -> None:
+    epsilon = g.epsilon(delta)
+    if math.isfinite(epsilon):
+        assert g.delta(epsilon) <= delta * (1 + 1e-9) + 1e-320
+
+
+@settings(max_examples=100, deadline=None)
+@given(_guarantees, st.floats(1, 1e6), st.floats(1, 1e6), st.integers(2, 9))
+def test_renyi_and_groups_only_grow(g: Guarantee, a: float, b: float, size: int) -> None:
+    low, high = sorted((a, b))
+    assert g.renyi(low) <= g.renyi(high) * (1 + 1e-14)
+    assert g.group(size).epsilon(0.01) >= g.epsilon(0.01)
+    assert g.group(size).delta(0.5) >= g.delta(0.5)
+
+
+def _two_point_epsilon(renyi: float, alpha: float, delta: float) -> mpmath.mpf:
+    """log of the largest (p - delta)/q over pairs with D_alpha(p, q) <= renyi: what an actual
+    pair of distributions attains, hence a lower end for every conversion."""
+    limit = mpmath.exp((alpha - 1) * renyi)
+    best = mpmath.mpf(0)
+    for k in range(1, 41):
+        p = delta + (1 - delta) * mpmath.mpf(10) ** (-mpmath.mpf(k) / 6)
+        if p >= 1 or p <= delta:
+            continue
+        low, high = mpmath.mpf(0), mpmath.mpf(p)
+        for _ in range(45):
+            q = (low + high) / 2
+            moment = p**alpha * q ** (1 - alpha) + (1 - p) ** alpha * (1 - q) ** (1 - alpha)
+            low, high = (q, high) if moment > limit else (low, q)
+        best = max(best, mpmath.log((p - delta) / high))
+    return best
+
+
+@pytest.mark.parametrize(
+    ("renyi", "alpha", "delta", "golden"),
+    [
+        (0.5, 3, 1e-3, (2.772, 2.999, 3.176)),
+        (0.001, 20, 1e-3, (0.0189, 0.1556, 0.0354)),
+    ],
+)
+def test_conversion_from_renyi_has_the_known_values(
+    renyi: float, alpha: int, delta: float, golden: tuple[float, float, float]
+) -> None:
+    found = renyi_to_epsilon(
+        Fraction(alpha), Interval.of(Fraction(repr(renyi))), Interval.of(Fraction(repr(delta)))
+    ).up()
+    optimum, first, second = golden
+    assert found == pytest.approx(min(first, second), abs=6e-4 if renyi > 0.1 else 6e-5)
+    assert found > optimum
+    assert _two_point_epsilon(renyi, alpha, delta) == pytest.approx(optimum, rel=0.05)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.floats(0.001, 5), st.floats(1.1, 30), st.floats(1e-9, 0.2))
+def test_no_conversion_beats_an_actual_pair(renyi: float, alpha: float, delta: float) -> None:
+    order, d = Fraction(alpha), Interval.of(Fraction(renyi))
+    with mpmath.workdps(25):
+        attained = _two_point_epsilon(renyi, alpha, delta)
+        found = renyi_to_epsilon(order, d, Interval.of(Fraction(delta)))
+        assert found.up() >= attained
+    back = renyi_to_delta(order, d, Interval.of(Fraction(float(attained))))
+    assert back.up() >= delta * (1 - 1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.01, 8), st.floats(1e-9, 0.5))
+def test_zcdp_never_beats_a_mechanism_that_has_it(epsilon: float, delta: float) -> None:
+    # Randomised response at epsilon is exactly epsilon * tanh(epsilon / 2)-zCDP, and the
+    # Gaussian mechanism is zCDP; both have closed profiles.
+    zcdp = ZCDP(epsilon * math.tanh(epsilon / 2) * (1 + 1e-12))
+    assert zcdp.epsilon(delta) >= PureDP(epsilon).epsilon(delta)
+    mu = math.sqrt(2 * float(zcdp.rho)) * (1 - 1e-12)
+    for at in (0.0, epsilon / 2, epsilon, 2 * epsilon):
+        with mpmath.workdps(40):
+            gauss = mpmath.ncdf(mu / 2 - at / mu) - mpmath.exp(at) * mpmath.ncdf(-mu / 2 - at / mu)
+        assert zcdp.delta(at) >= gauss
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(-200, 3).map(lambda x: Fraction(10**x)))
+def test_helpers_enclose_without_losing_digits(x: Fraction) -> None:
+    with mpmath.workdps(400):
+        value = mpmath.mpf(x.numerator) / x.denominator
+        cases = [(one_minus_exp, -mpmath.expm1(-value)), (expm1, mpmath.expm1(value))]
+        if x < Fraction(9, 10):
+            cases.append((minus_log_one_minus, -mpmath.log1p(-value)))
+        for helper, exact in cases:
+            found = helper(Interval.of(x))
+            low, high = mpmath.mpf(str(found.lower)), mpmath.mpf(str(found.upper))
+            assert low <= exact <= high
+            assert high - low <= exact * mpmath.mpf("1e-45")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.fractions(0, 10**9, max_denominator=10**30), st.integers(4, 200))
+def test_rounding_helpers_keep_their_side(value: Fraction, bits: int) -> None:
+    up, down = shorten_up(value, bits), shorten_down(value, bits)
+    assert down <= value <= up
+    assert up <= value * (1 + Fraction(1, 2 ** (bits - 1)))
+    assert down >= value * (1 - Fraction(1, 2 ** (bits - 2)))
+    found = loss_up(value)
+    assert Fraction(found) >= value
+    assert Fraction(repr(found)) >= value
