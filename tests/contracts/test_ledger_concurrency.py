@@ -282,9 +282,9 @@ def test_a_child_goes_on_when_its_parent_closes(kind: str, tmp_path: Path) -> No
 
 
 def test_a_child_keeps_nothing_that_its_parent_held(ledger: Ledger) -> None:
-    """A long-lived child must not keep the session that its parent held while forking."""
+    """A long-lived child must not keep what its parent held while forking."""
     hold_on, let_go = os.pipe()
-    with ledger.acquire("s"):
+    with ledger.acquire("s"), ledger.transaction():
 
         def linger() -> None:
             os.close(let_go)
