@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 import math
 import pickle
@@ -284,6 +285,25 @@ def test_extreme_parameters_do_not_overflow() -> None:
         for epsilon in (0, 1e-300, 1, 1e4, 1e12):
             low, high = c.delta_interval(epsilon)
             assert 0 <= low <= high <= 1
+
+
+def test_counts_multiply_only_so_far() -> None:
+    many = compose([(ApproxDP(0.9, 0.999), 10**12), (PureDP(2), 10**12)])
+    c = compose([(many, 1000)])
+    assert c.epsilon(0.5) == math.inf
+    assert c.delta(10**9) == 1
+    with pytest.raises(ParameterError, match=r"^items\[1\] count: "):
+        compose([PureDP(1), (many, 1001)])
+
+
+def test_the_callers_decimal_context_does_not_matter() -> None:
+    c = compose([(PureDP(Fraction(1, 7)), 30), (ApproxDP(0.3, 1e-9), 3)])
+    expected = PureDP(Fraction(1, 7)).renyi(3)
+    with decimal.localcontext(decimal.Context(prec=2, traps=[decimal.Inexact])):
+        assert PureDP(Fraction(1, 7)).renyi(3) == expected
+        lower, upper = c.epsilon_interval(1e-6)
+    assert upper - lower < 1e-14
+    assert c.delta(upper) == pytest.approx(1e-6, rel=1e-9)
 
 
 def test_str_is_for_readers() -> None:

@@ -24,6 +24,9 @@ from interlace.core.interval import Interval
 
 _ORDER = (PureDP, ApproxDP, ZCDP)
 
+#: How often one guarantee may occur in all.
+LARGEST_COUNT = 10**15
+
 
 @runtime_checkable
 class Guaranteed(Protocol):
@@ -120,6 +123,8 @@ def compose(items: Iterable[Item]) -> Composition:
                 )
             relation = guarantee.relation
             counted[guarantee] += count
+            if counted[guarantee] > LARGEST_COUNT:
+                raise ParameterError(f"items[{index}] count", f"adds up to over {LARGEST_COUNT}")
     return Composition(_normal(counted), relation or Relation.ADD_REMOVE)
 
 

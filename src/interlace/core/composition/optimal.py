@@ -22,7 +22,7 @@ from interlace.core.composition.atoms import (
     repeated,
 )
 from interlace.core.composition.pool import Losses
-from interlace.core.interval import ZERO, Interval
+from interlace.core.interval import UP, ZERO, Interval
 
 #: Most atoms of one side: a group of equal epsilons, or a lattice.
 LONGEST_SIDE = 1 << 17
@@ -128,7 +128,7 @@ def _crossing(tail: tuple[Interval, Interval], share: Interval) -> Interval | No
 def _logarithm(value: Decimal) -> float:
     """A plain float near log(value) for a positive decimal of any size."""
     exponent = value.adjusted()
-    return math.log(float(value.scaleb(-exponent))) + exponent * math.log(10)
+    return math.log(float(UP.scaleb(value, -exponent))) + exponent * math.log(10)
 
 
 def model(losses: Losses) -> TwoPointLoss | None:
