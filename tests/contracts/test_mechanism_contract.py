@@ -80,7 +80,7 @@ def test_it_is_a_frozen_value(mechanism: Served) -> None:
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(mechanism, parameter.name, 1)
     with pytest.raises(AttributeError):
-        mechanism.guarantee = None  # type: ignore[assignment,misc]  # what is proven here
+        mechanism.guarantee = None  # type: ignore[assignment]  # what is proven here
     assert sum(mechanism == other for other, _ in LIBRARY) == 1
 
 

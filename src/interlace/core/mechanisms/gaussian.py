@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from interlace.core.composition import Composition, compose
 from interlace.core.exact import Real, natural, rational
@@ -58,7 +59,7 @@ class Gaussian:
         object.__setattr__(self, "answers", natural(answers, "answers"))
         object.__setattr__(self, "sensitivity", bound)
 
-    @property
+    @cached_property
     def guarantee(self) -> Composition:
         rho = Fraction(self.sensitivity**2) / (2 * self.sigma**2)
         return compose([(ZCDP(rho), self.answers)])

@@ -71,7 +71,7 @@ class GuessAndCheck:
     def children(self) -> Mapping[str, Mechanism]:
         return {"check": self.check, "measure": self.measure}
 
-    @property
+    @cached_property
     def guarantee(self) -> Composition:
         return compose(list(self.children.values()))
 

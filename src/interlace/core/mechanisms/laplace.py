@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from interlace.core.composition import Composition, compose
 from interlace.core.exact import Real, natural, rational
@@ -55,7 +56,7 @@ class Laplace:
         object.__setattr__(self, "answers", natural(answers, "answers"))
         object.__setattr__(self, "sensitivity", bound)
 
-    @property
+    @cached_property
     def guarantee(self) -> Composition:
         return compose([(PureDP(self.sensitivity / self.scale), self.answers)])
 

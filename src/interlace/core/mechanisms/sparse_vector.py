@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from interlace.core.composition import Composition, compose
 from interlace.core.errors import ParameterError
@@ -70,7 +71,7 @@ class SparseVector:
         object.__setattr__(self, "threshold_share", share)
         self.opening(), self.query_noise()  # refuses scales out of range now, not at a query
 
-    @property
+    @cached_property
     def guarantee(self) -> Composition:
         shifts = Fraction(self._shifts)
         epsilon = self.sensitivity / self.opening().scale + shifts / self.query_noise().scale
