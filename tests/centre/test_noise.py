@@ -10,6 +10,7 @@ import itertools
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -167,16 +168,22 @@ def test_the_sampler_gets_the_scale_itself_or_nothing(wrong: Fraction) -> None:
         Pool().draw(law)
 
 
-def counting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of integers that never come twice, instead of noise."""
-    numbers = itertools.count()
-    monkeypatch.setattr(
-        noise, "_sampler", lambda _: lambda size: [next(numbers) for _ in range(size)]
-    )
+def counting(monkeypatch: pytest.MonkeyPatch) -> list[Law]:
+    """Blocks of integers that never come twice, instead of noise. Returns the laws for which
+    a sampler was made."""
+    numbers, made = itertools.count(), []
+
+    def sampler(law: Law) -> noise.Block:
+        made.append(law)
+        time.sleep(0.001)  # others may run meanwhile, if nothing stops them
+        return lambda size: [next(numbers) for _ in range(size)]
+
+    monkeypatch.setattr(noise, "_sampler", sampler)
+    return made
 
 
 def test_fifty_threads_never_get_a_value_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    counting(monkeypatch)
+    made = counting(monkeypatch)
     pool, barrier = Pool(), threading.Barrier(50)
     laws: list[Law] = [DiscreteLaplace(1), DiscreteGaussian(1), Vector(DiscreteLaplace(2), 7)]
 
@@ -189,6 +196,8 @@ def test_fifty_threads_never_get_a_value_twice(monkeypatch: pytest.MonkeyPatch) 
     asked = sum(laws[(seed + k) % 3].size for seed in range(50) for k in range(200))
     assert len(drawn) == asked
     assert max(Counter(drawn).values()) == 1
+    # Nor does one thread throw away what another has ready.
+    assert len(made) == 3
 
 
 def test_equal_laws_share_a_block_and_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:

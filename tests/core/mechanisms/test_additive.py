@@ -70,6 +70,15 @@ def test_gaussian_costs_at_most_what_was_asked(
     assert exactly(rho) * (1 - Fraction(1, 2**50)) < each <= exactly(rho)
 
 
+def test_a_root_is_rounded_up_even_where_60_digits_cannot_tell() -> None:
+    # sigma is the root of 1 + 10^-100: cut off, it would be 1, and cost more than was asked.
+    asked = 1 / (2 * (1 + Fraction(1, 10**100)))
+    assert Gaussian(rho=asked).sigma > 1
+    plan = Reading((0,), Sensitivity(1, 2, 2, 1))
+    sigma = scale(Gaussian(sigma=2**20).law(Query(plan)))
+    assert sigma**2 > 2 * Fraction(2**40)
+
+
 @given(parameters)
 def test_a_scale_is_served_rounded_up(asked: Fraction | float) -> None:
     for served in (Laplace(scale=asked).scale, Gaussian(sigma=asked).sigma):
@@ -95,7 +104,7 @@ def test_noise_grows_with_the_plan_so_that_each_answer_costs_the_same(
 
 @given(st.integers(1, 10**9), st.integers(1, 10**12), parameters)
 def test_a_vector_is_measured_by_its_own_norm(l1: int, l2: int, asked: Fraction | float) -> None:
-    plan = Reading((0, 0, 0), Sensitivity(3, l1, l2, l1))
+    plan = Reading((0, 0, 0), Sensitivity(3, l1, l2, 1))
     laplace, gaussian = Laplace(scale=asked), Gaussian(sigma=asked)
     if l1 * laplace.scale > LARGEST_SCALE / 2 or l2 * gaussian.sigma**2 > LARGEST_SCALE**2 / 2:
         return
