@@ -36,9 +36,7 @@ def test_compose_prints_the_optimal_epsilon_on_the_safe_side() -> None:
 def test_compose_takes_mixtures_and_asks_for_delta_at_an_epsilon() -> None:
     shown = run("compose", "2x0.5 + (1, 1e-9) + zcdp(0.05)", "--epsilon", "3")
     assert shown.exit_code == 0
-    expected = il.compose(
-        [(il.PureDP(0.5), 2), il.ApproxDP(1, 1e-9), il.ZCDP(0.05)]
-    ).delta(3)
+    expected = il.compose([(il.PureDP(0.5), 2), il.ApproxDP(1, 1e-9), il.ZCDP(0.05)]).delta(3)
     assert float(shown.output.split()[2]) == expected
 
 
