@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -207,6 +209,36 @@ def test_a_forked_child_opens_its_own(engine: DuckDBEngine) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert engine.read(plan) == (6,)
     assert engine._connection is parents
+
+
+FORKING = """
+import os, sys
+from pathlib import Path
+from interlace.engines.duckdb import DuckDBEngine
+from interlace.engines.base import Snapshot
+from interlace.query.parse import parse
+from interlace.query.schema import Dataset
+
+dataset = Dataset.from_json(sys.argv[1])
+engine = DuckDBEngine(Snapshot(dataset, Path(sys.argv[2]), sys.argv[3]))
+plan = parse("SELECT COUNT(*) FROM visits", dataset)
+assert engine.read(plan) == (6,)
+child = os.fork()
+if child == 0:
+    if sys.argv[4] == "read":
+        assert engine.read(plan) == (6,)
+    else:
+        engine.close()
+    sys.exit(0)  # an orderly end, in which everything that is held is given back
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.parametrize("does", ["read", "close"])
+def test_a_forked_child_ends_well(does: str, snapshot: Snapshot) -> None:
+    given = [snapshot.dataset.to_json(), str(snapshot.path), snapshot.digest, does]
+    ended = subprocess.run([sys.executable, "-c", FORKING, *given], timeout=60, check=False)
+    assert ended.returncode == 0
 
 
 def test_two_engines_and_other_processes_read_one_snapshot(
