@@ -92,9 +92,9 @@ class Centre:
 
         ``source`` is a table (a DataFrame, or the path of a Parquet or CSV file) with its
         ``name``, the column ``unit`` that names the privacy unit, public bounds and domains
-        of the ``columns``, and what one unit may contribute (``rows_per_unit``; more is
-        clamped). Or it is the path of a TOML declaration of many tables, whose sources may
-        be handed over in ``tables``.
+        of the ``columns``, and what one unit may contribute (``rows_per_unit``: with 1 more
+        rows are an error, above it what more rows add is clamped). Or it is the path of a
+        TOML declaration of many tables, whose sources may be handed over in ``tables``.
 
         Raises ParameterError or DataError naming what is wrong, never a value of the data;
         NameTaken if there is a dataset of that name.
@@ -106,14 +106,15 @@ class Centre:
         else:
             dataset = _single(name, unit, columns, rows_per_unit)
             sources = {dataset.name: source}
-        self._refuse_taken(dataset.name)
-        key = secrets.token_bytes(32)
-        snapshot = register(sources, dataset, self._snapshots, key)
-        record = DatasetRecord(dataset, 1, snapshot.path.name, snapshot.digest)
-        with self._ledger.transaction() as transaction:
-            transaction.append(
-                DATASET, dataset=dataset.name, round=1, body=record.body(), secret=key
-            )
+        with self._ledger.acquire("registration"):  # one at a time, in all processes
+            self._refuse_taken(dataset.name)
+            key = secrets.token_bytes(32)
+            snapshot = register(sources, dataset, self._snapshots, key)
+            record = DatasetRecord(dataset, 1, snapshot.path.name, snapshot.digest)
+            with self._ledger.transaction() as transaction:
+                transaction.append(
+                    DATASET, dataset=dataset.name, round=1, body=record.body(), secret=key
+                )
         return dataset
 
     def datasets(self) -> list[Dataset]:

@@ -27,6 +27,7 @@ from interlace.query.schema import Dataset, Table
 
 CATALOG = "snapshot"
 MEMORY = "1GB"
+_WORK = ".registering-"
 #: Of a unit's SHA-256 in hex: 64 bits.
 HASH_DIGITS = 16
 
@@ -37,7 +38,8 @@ def register(sources: Mapping[str, Source], dataset: Dataset, folder: Path, key:
     ``sources`` gives each declared table a DataFrame, an Arrow table or the path of a Parquet
     or CSV file. ``key`` is secret, at least 16 bytes, and must stay the same for all
     snapshots of the same units: a unit's stored id is the first 64 bits of
-    SHA-256(key : id). The file appears complete under its final name, or not at all.
+    SHA-256(key : id). The file appears complete under its final name, or not at all. One
+    registration at a time may run in a folder: the caller sees to that.
 
     Raises ParameterError for a wrong key or set of sources, and DataError if a source is
     unreadable, lacks a column or holds a type that the declaration does not fit, if a table
@@ -65,9 +67,12 @@ def register(sources: Mapping[str, Source], dataset: Dataset, folder: Path, key:
 
 @contextlib.contextmanager
 def _workshop(folder: Path) -> Iterator[Path]:
-    """A folder of its own on the same file system, gone afterwards whatever happens."""
+    """A folder of its own on the same file system, gone afterwards whatever happens; what a
+    killed registration left behind, with private data in it, goes first."""
     folder.mkdir(parents=True, exist_ok=True)
-    work = folder / f".registering-{secrets.token_hex(8)}"
+    for left in folder.glob(f"{_WORK}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    work = folder / f"{_WORK}{secrets.token_hex(8)}"
     work.mkdir(mode=0o700)
     try:
         yield work
