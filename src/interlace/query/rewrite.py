@@ -50,21 +50,22 @@ def rewrite(plan: Plan, dialect: str, catalog: str | None = None) -> str:
     'SELECT COALESCE(SUM("c0"), 0) FROM "t0"'
     """
     rows = exp.select().from_(
-        exp.table_(table_name(plan.dataset, plan.table), db=catalog, quoted=True)
+        exp.table_(table_name(plan.dataset, plan.table), db=catalog, quoted=True), copy=False
     )
     condition = _condition(plan.table, plan.where)
     if condition is not None:
-        rows = rows.where(condition)
+        rows = rows.where(condition, copy=False)
     numbers = [_of_rows(plan.table, item) for item in plan.aggregates]
     if plan.table.rows_per_unit == 1:
-        return rows.select(*map(_or_zero, numbers)).sql(dialect=dialect)
+        return rows.select(*map(_or_zero, numbers), copy=False).sql(dialect=dialect)
     named = [exp.alias_(number, f"a{i}", quoted=True) for i, number in enumerate(numbers)]
-    units = rows.select(*named).group_by(exp.column(UNIT, quoted=True)).subquery("units")
+    rows = rows.select(*named, copy=False).group_by(exp.column(UNIT, quoted=True), copy=False)
+    units = rows.subquery("units", copy=False)
     totals = [
         _or_zero(exp.Sum(this=_clamped(exp.column(f"a{i}", quoted=True), item)))
         for i, item in enumerate(plan.aggregates)
     ]
-    return exp.select(*totals).from_(units).sql(dialect=dialect)
+    return exp.select(*totals, copy=False).from_(units, copy=False).sql(dialect=dialect)
 
 
 def _of_rows(table: Table, item: Aggregate) -> exp.Expr:
@@ -97,9 +98,9 @@ def _condition(table: Table, where: Predicate) -> exp.Expr | None:
         case Within(column, codes, ranges):
             return _within(exp.column(column_name(table, column), quoted=True), codes, ranges)
         case Every(parts):
-            return exp.and_(*(_condition(table, part) for part in parts))
+            return exp.and_(*(_condition(table, part) for part in parts), copy=False)
         case Some(parts):
-            return exp.or_(*(_condition(table, part) for part in parts))
+            return exp.or_(*(_condition(table, part) for part in parts), copy=False)
 
 
 def _within(column: exp.Expr, codes: tuple[int, int], ranges: Ranges) -> exp.Expr:
@@ -107,7 +108,7 @@ def _within(column: exp.Expr, codes: tuple[int, int], ranges: Ranges) -> exp.Exp
     terms = [_range(column, codes, item) for item in ranges if item[0] < item[1]]
     if single:
         terms.append(exp.In(this=column.copy(), expressions=single))
-    return exp.or_(*terms)
+    return exp.or_(*terms, copy=False)
 
 
 def _range(column: exp.Expr, codes: tuple[int, int], item: tuple[int, int]) -> exp.Expr:
