@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import interlace as il
-from interlace.engines.register import CATALOG
+from interlace.engines.duckdb.register import CATALOG
 from interlace.query.parse import parse
 from interlace.query.rewrite import rewrite
 

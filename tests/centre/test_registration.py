@@ -35,7 +35,7 @@ def test_what_a_killed_registration_left_is_gone_after_the_next(tmp_path: Path) 
 import os, signal, sys
 import pandas as pd
 import interlace as il
-from interlace.engines import register
+from interlace.engines.duckdb import register
 
 register._publish = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 il.open(sys.argv[1]).register(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import interlace as il
-from interlace.engines.duckdb import DuckDBEngine
+from interlace.engines.duckdb.engine import DuckDBEngine
 from interlace.ledger import ANSWER
 from tests.centre.support import ALL_SQL, PEOPLE, WOMEN, WOMEN_SQL, clinic
 

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interlace.engines.base import Snapshot
-from interlace.engines.duckdb import DuckDBEngine, register
+from interlace.engines.duckdb.engine import DuckDBEngine
+from interlace.engines.duckdb.register import register
 from interlace.query.columns import Column
 from interlace.query.parse import parse
 from interlace.query.schema import Dataset, Table

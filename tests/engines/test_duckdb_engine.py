@@ -19,7 +19,8 @@ import pytest
 
 from interlace.core.errors import EngineError, ParameterError
 from interlace.engines.base import Engine, Snapshot
-from interlace.engines.duckdb import DuckDBEngine, register
+from interlace.engines.duckdb.engine import DuckDBEngine
+from interlace.engines.duckdb.register import register
 from interlace.query.columns import Boolean, Integer
 from interlace.query.parse import parse
 from interlace.query.plan import Aggregate, Plan
@@ -214,7 +215,7 @@ def test_a_forked_child_opens_its_own(engine: DuckDBEngine) -> None:
 FORKING = """
 import os, sys
 from pathlib import Path
-from interlace.engines.duckdb import DuckDBEngine
+from interlace.engines.duckdb.engine import DuckDBEngine
 from interlace.engines.base import Snapshot
 from interlace.query.parse import parse
 from interlace.query.schema import Dataset

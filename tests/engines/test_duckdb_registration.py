@@ -18,7 +18,7 @@ import pytest
 
 from interlace.core.errors import DataError, ParameterError
 from interlace.engines.base import Snapshot
-from interlace.engines.duckdb import register
+from interlace.engines.duckdb.register import register
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
 from interlace.query.schema import Dataset, Table
 
@@ -276,7 +276,7 @@ def test_units_that_share_an_id_are_refused(
 ) -> None:
     source = pd.DataFrame({"id": range(200), "x": [1] * 200})
     assert len(stored(one_table(source, tmp_path, X))) == 200
-    monkeypatch.setattr("interlace.engines.register.HASH_DIGITS", 2)  # 256 ids only
+    monkeypatch.setattr("interlace.engines.duckdb.register.HASH_DIGITS", 2)  # 256 ids only
     with pytest.raises(DataError, match="two units share an id"):
         one_table(source, tmp_path, X)
 

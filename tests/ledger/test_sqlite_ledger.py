@@ -170,7 +170,7 @@ def test_holds_leave_no_files_and_no_entries_behind(tmp_path: Path) -> None:
             with ledger.acquire(f"../{number}\0/\n"):
                 assert len(list((tmp_path / "locks").iterdir())) == 1
         assert list((tmp_path / "locks").iterdir()) == []
-        assert ledger._sessions._places == {}
+        assert ledger._names._places == {}
 
 
 def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from interlace.core.errors import LedgerCorrupt, LedgerError
 from interlace.ledger import SQLiteLedger
-from interlace.ledger.schema import DEFINITION
+from interlace.ledger.sqlite.schema import DEFINITION
 
 EVENTS = 12
 

@@ -30,8 +30,9 @@ from interlace.core.errors import (
 )
 from interlace.core.guarantees import Relation
 from interlace.engines.base import Engine, Snapshot
-from interlace.engines.duckdb import DuckDBEngine, register
-from interlace.engines.sources import Source
+from interlace.engines.duckdb.engine import DuckDBEngine
+from interlace.engines.duckdb.register import register
+from interlace.engines.duckdb.sources import Source
 from interlace.ledger import ACCOUNT, ANSWER, DATASET, SESSION, Event, Ledger, SQLiteLedger
 from interlace.query.columns import Column
 from interlace.query.declaration import read_declaration

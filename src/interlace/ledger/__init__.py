@@ -17,7 +17,7 @@ from interlace.ledger.interface import (
     Reads,
     Transaction,
 )
-from interlace.ledger.sqlite import SQLiteLedger
+from interlace.ledger.sqlite.ledger import SQLiteLedger
 
 __all__ = [
     "ACCOUNT",

@@ -125,11 +125,11 @@ class Ledger(Reads, Protocol):
         at all when it raises. A block must be short and must not wait for anybody else.
         """
 
-    def acquire(self, session: str) -> AbstractContextManager[None]:
-        """Hold one session, against all threads and processes, for one block (R5).
+    def acquire(self, name: str) -> AbstractContextManager[None]:
+        """Hold a name, against all threads and processes, for one block (R5).
 
-        Held before noise is drawn. Other sessions are not blocked; the death of the process
-        releases it. Take it before a transaction, never inside one.
+        A session is held by its id before noise is drawn. Other names are not blocked; the
+        death of the process releases it. Take it before a transaction, never inside one.
         """
 
     def verify(self, head: Head | None = None) -> Head:

@@ -16,11 +16,12 @@ import sqlalchemy as sa
 from sqlalchemy.exc import MultipleResultsFound, NoResultFound
 
 from interlace.core.errors import LedgerCorrupt, LedgerError
-from interlace.ledger import schema, statements
+from interlace.ledger import statements
 from interlace.ledger.canonical import follow, genesis
-from interlace.ledger.connections import Connections, translated
 from interlace.ledger.interface import Head
 from interlace.ledger.locks import Holds, exclusive, in_folder
+from interlace.ledger.sqlite import schema
+from interlace.ledger.sqlite.connections import Connections, translated
 from interlace.ledger.transaction import SQLReads, SQLTransaction
 
 _DATABASE: Final = "ledger.sqlite3"
@@ -60,7 +61,7 @@ class SQLiteLedger(SQLReads):
                 f"cannot keep a ledger in {self._folder}: {error.strerror}. It needs a folder "
                 "that this user can write to"
             ) from error
-        self._sessions = Holds(in_folder(self._folder / _HOLDS), remove=True)
+        self._names = Holds(in_folder(self._folder / _HOLDS), remove=True)
         self._writer = Holds(lambda _: self._folder / _LOCK, remove=False)
         self._connections = Connections(database)
         try:
@@ -86,9 +87,9 @@ class SQLiteLedger(SQLReads):
             finally:
                 transaction.end()
 
-    def acquire(self, session: str) -> contextlib.AbstractContextManager[None]:
-        """Hold one session, against all threads and processes, for one block (R5)."""
-        return self._sessions.hold(session)
+    def acquire(self, name: str) -> contextlib.AbstractContextManager[None]:
+        """Hold a name, against all threads and processes, for one block (R5)."""
+        return self._names.hold(name)
 
     def head(self) -> Head:
         """Number and hash of the last event; ``seq`` 0 for a ledger without events."""

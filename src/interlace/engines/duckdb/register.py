@@ -17,9 +17,9 @@ from pathlib import Path
 import duckdb
 
 from interlace.core.errors import DataError, ParameterError
-from interlace.engines import normalise
 from interlace.engines.base import Snapshot
-from interlace.engines.sources import Source, attach_source
+from interlace.engines.duckdb import normalise
+from interlace.engines.duckdb.sources import Source, attach_source
 from interlace.query.columns import Category
 from interlace.query.plan import MOST_UNITS
 from interlace.query.rewrite import UNIT

@@ -17,11 +17,9 @@ import duckdb
 
 from interlace.core.errors import EngineError, ParameterError
 from interlace.engines.base import Snapshot, fail
-from interlace.engines.register import CATALOG, file_digest, register
+from interlace.engines.duckdb.register import CATALOG, file_digest
 from interlace.query.plan import Plan
 from interlace.query.rewrite import rewrite
-
-__all__ = ["DuckDBEngine", "register"]
 
 Settings = dict[str, str | bool | int | float | list[str]]
 
