@@ -49,8 +49,8 @@ format: .venv/dev ## put the code into the form that lint asks for, where that n
 	$(BIN)/ruff check --fix-only $(LINTED)
 	$(BIN)/ruff format $(LINTED)
 
-soak: .venv/dev ## the long proofs and races that `make test` leaves out
-	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak
+soak: .venv/dev ## all tests, with the long races, and searches many times as long
+	$(BIN)/python -m pytest -m "soak or not soak" --hypothesis-profile=soak
 
 bench: .venv/dev ## measure: run every benchmark, one after the other
 	@set -e; for file in $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)); do \

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from hypothesis import settings
 
+from tests.effort import USUAL
+
 # No deadline: the machines that run this are shared, and a slow example is no bug.
 settings.register_profile(
-    "ci", derandomize=True, deadline=None, print_blob=True, database=None, max_examples=100
+    "ci", derandomize=True, deadline=None, print_blob=True, database=None, max_examples=USUAL
 )
-settings.register_profile("soak", deadline=None, print_blob=True, max_examples=5_000)
+settings.register_profile("soak", deadline=None, print_blob=True, max_examples=20 * USUAL)
 settings.load_profile("ci")

@@ -13,6 +13,7 @@ from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Int
 from interlace.query.parse import parse
 from interlace.query.predicates import Always, Every, Predicate, Some, Within
 from interlace.query.schema import Dataset, Table
+from tests.effort import examples
 from tests.engines import strategies
 from tests.engines.reference import Condition, Row, Value
 
@@ -63,7 +64,7 @@ def _value(kind: Column, code: int) -> Value:
             return Fraction(code, 10**kind.digits)
 
 
-@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(80), suppress_health_check=list(HealthCheck))
 @given(drawn=_rows())
 def test_codes_and_values_agree(
     drawn: tuple[dict[str, Column], Condition, Row, dict[str, int]],

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.core.composition import bounds, compose, optimal, renyi
+from interlace.core.composition import bounds, compose, optimal, renyi, terms
 from interlace.core.composition.atoms import Table, counted
 from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from interlace.core.guarantees.enclosures import shorten_down
+from tests.effort import examples
 
 _lattice = st.lists(st.integers(0, 12).map(lambda n: Fraction(n, 10)), min_size=1, max_size=8)
 _reals = st.lists(st.floats(0.001, 2).map(lambda x: Fraction(repr(x))), min_size=1, max_size=8)
@@ -41,7 +42,7 @@ def _brute(epsilons: list[Fraction], deltas: list[Fraction], at: Fraction) -> mp
     return 1 - kept * (1 - left)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(_plans, _leaks, st.floats(0, 1.2))
 def test_delta_contains_the_sum_over_subsets(
     epsilons: list[Fraction], leaks: list[Fraction], part: float
@@ -60,7 +61,7 @@ def test_delta_contains_the_sum_over_subsets(
     assert Fraction(upper) >= Fraction(found.lower)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(_plans, _leaks, st.floats(-12, 0).map(lambda x: 10**x))
 def test_epsilon_is_where_the_sum_over_subsets_meets_delta(
     epsilons: list[Fraction], leaks: list[Fraction], delta: float
@@ -106,7 +107,7 @@ def test_equal_parts_against_the_homogeneous_formula(epsilon: str, count: int) -
             assert found.upper - found.lower <= Decimal("1e-35") * found.upper
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(_lattice, st.floats(0, 1))
 def test_the_ways_of_counting_agree(epsilons: list[Fraction], part: float) -> None:
     losses = tuple(sorted({e: epsilons.count(e) for e in epsilons if e}.items()))
@@ -127,7 +128,7 @@ def test_the_ways_of_counting_agree(epsilons: list[Fraction], part: float) -> No
     assert max(one.lower, other.lower) <= min(one.upper, other.upper)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(_reals, st.floats(0, 1))
 def test_rounding_outward_encloses(epsilons: list[Fraction], part: float) -> None:
     losses = tuple(sorted({e: epsilons.count(e) for e in epsilons}.items()))
@@ -141,22 +142,22 @@ def test_rounding_outward_encloses(epsilons: list[Fraction], part: float) -> Non
     assert above.delta(at).upper >= exact.delta(at).upper
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(_plans, st.floats(0, 1), st.floats(-9, 0).map(lambda x: 10**x))
 def test_closed_forms_and_renyi_lie_above(
     epsilons: list[Fraction], part: float, delta: float
 ) -> None:
     c = compose([PureDP(e) for e in epsilons])
-    pool = c.pool
-    if not pool.losses:
+    held = terms.terms(c.parts)
+    if not held.losses:
         return
-    at = pool.total * Fraction(repr(part))
-    share = pool.leak.share(Fraction(repr(delta)))
+    at = held.total * Fraction(repr(part))
+    share = held.leak.share(Fraction(repr(delta)))
     exact_epsilon, exact_delta = c.epsilon_interval(delta)[0], c.delta_interval(at)[0]
-    assert bounds.closed_epsilon(pool, share).up() >= exact_epsilon
-    assert renyi.epsilon_bound(pool, share).up() >= exact_epsilon
-    assert bounds.closed_delta(pool, at).up() >= exact_delta
-    assert renyi.delta_bound(pool, at).up() >= exact_delta
+    assert bounds.closed_epsilon(held, share) >= exact_epsilon
+    assert renyi.epsilon_bound(held, share) >= exact_epsilon
+    assert bounds.closed_delta(held, at) >= exact_delta
+    assert renyi.delta_bound(held, at) >= exact_delta
 
 
 _parts: st.SearchStrategy[Guarantee] = st.one_of(
@@ -166,7 +167,7 @@ _parts: st.SearchStrategy[Guarantee] = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.lists(_parts, min_size=1, max_size=6), _parts, st.floats(0, 4),
        st.floats(-6, 0).map(lambda x: 10**x))  # fmt: skip
 def test_more_parts_never_cost_less(
@@ -181,7 +182,7 @@ def test_more_parts_never_cost_less(
         assert part.epsilon(delta) <= many.epsilon(delta) * (1 + 1e-15)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12))
 @given(st.lists(st.integers(1, 15).map(lambda n: Fraction(n, 10)), min_size=1, max_size=4),
        st.floats(0.1, 1.5), st.floats(0.3, 6), st.floats(-9, -0.5).map(lambda x: 10**x))  # fmt: skip
 def test_mixtures_never_beat_what_their_parts_can_be(
@@ -203,7 +204,7 @@ def test_mixtures_never_beat_what_their_parts_can_be(
         assert mixed.epsilon(delta) >= pieces.epsilon_interval(delta)[0]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(st.lists(_parts, min_size=1, max_size=4), st.floats(0.01, 2), st.floats(-9, -0.1),
        st.floats(0.01, 3))  # fmt: skip
 def test_curves_of_mixtures_are_monotone(

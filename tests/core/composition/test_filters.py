@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from interlace.core.composition import Filter, compose
 from interlace.core.errors import BudgetExceeded, ParameterError, RelationMismatch, Unproven
 from interlace.core.guarantees import ZCDP, ApproxDP, PureDP, Relation, to_zcdp
+from tests.effort import examples
 
 
 def test_eleven_elevenths_fit_and_the_twelfth_does_not() -> None:
@@ -149,7 +150,7 @@ def test_long_histories_round_up_and_stay_cheap() -> None:
     assert spent.epsilon0.denominator.bit_length() <= 600
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.lists(st.fractions(0, 1, max_denominator=10**40), max_size=30))
 def test_a_filter_never_goes_below_zero(steps: list[Fraction]) -> None:
     for f in (Filter(PureDP(1)), Filter(ZCDP(1)), Filter(ApproxDP(1, 0.5))):

@@ -21,6 +21,7 @@ from interlace.core.guarantees.enclosures import (
     shorten_up,
 )
 from interlace.core.interval import Interval
+from tests.effort import examples
 
 _sizes = st.floats(-12, 3).map(lambda x: float(f"{10**x:.3g}"))
 _deltas = st.one_of(
@@ -31,21 +32,21 @@ _guarantees: st.SearchStrategy[Guarantee] = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(_guarantees, _deltas, _deltas)
 def test_epsilon_does_not_increase_in_delta(g: Guarantee, first: float, second: float) -> None:
     low, high = sorted((first, second))
     assert g.epsilon(low) >= g.epsilon(high) * (1 - 1e-15)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(_guarantees, st.floats(0, 100), st.floats(0, 100))
 def test_delta_does_not_increase_in_epsilon(g: Guarantee, first: float, second: float) -> None:
     low, high = sorted((first, second))
     assert g.delta(low) >= g.delta(high) * (1 - 1e-14)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(_guarantees, _deltas)
 def test_the_two_directions_fit_together(g: Guarantee, delta: float) -> None:
     epsilon = g.epsilon(delta)
@@ -53,7 +54,7 @@ def test_the_two_directions_fit_together(g: Guarantee, delta: float) -> None:
         assert g.delta(epsilon) <= delta * (1 + 1e-9) + 1e-320
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(_guarantees, st.floats(1, 1e6), st.floats(1, 1e6), st.integers(2, 9))
 def test_renyi_and_groups_only_grow(g: Guarantee, a: float, b: float, size: int) -> None:
     low, high = sorted((a, b))
@@ -99,7 +100,7 @@ def test_conversion_from_renyi_has_the_known_values(
     assert _two_point_epsilon(renyi, alpha, delta) == pytest.approx(optimum, rel=0.05)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10))
 @given(st.floats(0.001, 5), st.floats(1.1, 30), st.floats(1e-9, 0.2))
 def test_no_conversion_beats_an_actual_pair(renyi: float, alpha: float, delta: float) -> None:
     order, d = Fraction(alpha), Interval.of(Fraction(renyi))
@@ -111,7 +112,7 @@ def test_no_conversion_beats_an_actual_pair(renyi: float, alpha: float, delta: f
     assert back.up() >= delta * (1 - 1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.floats(0.01, 8), st.floats(1e-9, 0.5))
 def test_zcdp_never_beats_a_mechanism_that_has_it(epsilon: float, delta: float) -> None:
     # Randomised response at epsilon is exactly epsilon * tanh(epsilon / 2)-zCDP, and the
@@ -125,7 +126,7 @@ def test_zcdp_never_beats_a_mechanism_that_has_it(epsilon: float, delta: float) 
         assert zcdp.delta(at) >= gauss
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.floats(-200, 3).map(lambda x: Fraction(10**x)))
 def test_helpers_enclose_without_losing_digits(x: Fraction) -> None:
     with mpmath.workdps(400):
@@ -140,7 +141,7 @@ def test_helpers_enclose_without_losing_digits(x: Fraction) -> None:
             assert high - low <= exact * mpmath.mpf("1e-45")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.fractions(0, 10**9, max_denominator=10**30), st.integers(4, 200))
 def test_rounding_helpers_keep_their_side(value: Fraction, bits: int) -> None:
     up, down = shorten_up(value, bits), shorten_down(value, bits)

@@ -1,0 +1,1 @@
+"""The tests, under this name: a package of it that some dependency installs would come first."""
