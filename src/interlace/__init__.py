@@ -35,16 +35,21 @@ from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, Relatio
 from interlace.query.columns import Boolean, Category, Day, Decimal, Integer
 
 if TYPE_CHECKING:
-    from interlace.centre import Centre
+    from interlace.centre import Account, Answer, Audit, Centre, CoalitionGuarantee, Session
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ZCDP",
+    "Account",
+    "Answer",
     "ApproxDP",
+    "Audit",
     "Boolean",
     "BudgetExceeded",
     "Category",
+    "Centre",
+    "CoalitionGuarantee",
     "Composition",
     "DataError",
     "Day",
@@ -64,6 +69,7 @@ __all__ = [
     "QueryRefused",
     "Relation",
     "RelationMismatch",
+    "Session",
     "SessionHalted",
     "Unproven",
     "compose",
@@ -81,3 +87,16 @@ def open(path: str | Path) -> Centre:  # noqa: A001  the API's name: il.open(pat
     from interlace.centre import Centre
 
     return Centre(path)
+
+
+def __getattr__(name: str) -> object:
+    # What needs engines and ledger is imported at its first use.
+    if name in {"Account", "Answer", "Audit", "Centre", "CoalitionGuarantee", "Session"}:
+        from interlace import centre
+
+        return getattr(centre, name)
+    raise AttributeError(f"module 'interlace' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

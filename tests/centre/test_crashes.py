@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import interlace as il
-from interlace.centre import audit
 from interlace.ledger import ANSWER, SESSION
 from tests.centre.support import ALL_SQL, clinic
 
@@ -62,7 +61,7 @@ def test_killed_between_reading_and_committing(tmp_path: Path, moment: str) -> N
         assert again.ask(ALL_SQL, at_least=300).round == 2
         rounds = [event.round for event in centre.ledger.events(ANSWER, session=sieve.id)]
         assert rounds == [1, 2]
-        audit(centre)
+        centre.audit()
 
 
 def test_killed_while_opening_charges_all_or_nothing(tmp_path: Path) -> None:
@@ -106,4 +105,4 @@ def test_a_forked_child_and_its_parent_share_one_session(tmp_path: Path) -> None
         assert [answer.round for answer in history] == list(range(1, 12))
         # Noise pools are dropped at fork: with scale 100 the draws do not repeat in step.
         assert len({answer.value for answer in history}) > 4
-        audit(centre)
+        centre.audit()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 
+from interlace.centre.names import checked_name
 from interlace.centre.noise import POOL
 from interlace.centre.records import AccountRecord, SessionRecord, encode_secrets
 from interlace.centre.session import Session
 from interlace.core.composition.filters import Budget, Filter
 from interlace.core.errors import NotFound
 from interlace.core.exact import Real, rational
-from interlace.core.mechanisms.codec import Served, encode_mechanism
+from interlace.core.mechanisms.codec import Served, decode_mechanism, encode_mechanism
 from interlace.core.mechanisms.play import openings
 from interlace.ledger import SESSION, Event, Ledger
 from interlace.ledger.interface import Reads
@@ -31,12 +32,12 @@ class Account:
         self,
         ledger: Ledger,
         record: AccountRecord,
-        version: Callable[[str], int],
+        dataset: Callable[[str], object],
         restore: Restore,
     ) -> None:
         self._ledger = ledger
         self._record = record
-        self._version = version
+        self._dataset = dataset
         self._restore = restore
 
     def __repr__(self) -> str:
@@ -77,9 +78,10 @@ class Account:
         Raises BudgetExceeded (nothing has changed), Unproven for a guarantee that the
         account's filter does not cover, NotFound for an unknown dataset, ParameterError.
         """
-        encode_mechanism(mechanism)  # refuses what is not in the library
+        # What is charged is what will be served: the mechanism as it is stored.
+        mechanism = decode_mechanism(encode_mechanism(mechanism))
         exact = None if delta is None else rational(delta, "delta", maximum=1)
-        version = self._version(dataset)
+        self._dataset(dataset)  # refuses an unknown one
         # Computed before the ledger is held: neither depends on what was spent. The secret of
         # a session that is then refused was never used.
         charge = self._record.filter(None).charge(mechanism, exact)
@@ -91,7 +93,6 @@ class Account:
                 id=secrets.token_hex(8),
                 account=self.name,
                 dataset=dataset,
-                version=version,
                 mechanism=mechanism,
                 delta=exact,
                 charge=charge,
@@ -112,7 +113,7 @@ class Account:
 
         Raises NotFound for an id that is not this account's.
         """
-        event = self._ledger.last(SESSION, account=self.name, session=id)
+        event = self._ledger.last(SESSION, account=self.name, session=checked_name(id, "id"))
         if event is None:
             raise NotFound(f"account {self.name!r} has no session {id!r}: see account.sessions()")
         return self._restore(event)

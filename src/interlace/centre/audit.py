@@ -1,17 +1,18 @@
-"""Checks a centre's ledger from disk: the chain, and that every account kept its rule.
+"""Checks a ledger from disk: the chain, and that all that it tells kept to the rules.
 
-It folds the events again with the filters and mechanisms that served, from nothing.
+The events are folded again, with the filters and mechanisms that served, from nothing.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from interlace.centre.centre import Centre
 from interlace.centre.records import AccountRecord, SessionRecord
 from interlace.core.composition import Filter
 from interlace.core.errors import BudgetExceeded, LedgerCorrupt
-from interlace.ledger import ACCOUNT, ANSWER, SESSION, Head
+from interlace.ledger import ACCOUNT, ANSWER, SESSION, Event, Head, Ledger
 
 
 @dataclass(frozen=True)
@@ -24,30 +25,46 @@ class Audit:
     answers: int
 
 
-def audit(centre: Centre, head: Head | None = None) -> Audit:
-    """Recompute the chain, every account's spending and every session's state.
+def audit(ledger: Ledger, replay: Callable[[str], int], head: Head | None) -> Audit:
+    """Recompute the chain, every account's spending and, by ``replay``, every session.
 
-    ``head``, kept outside the folder since an earlier audit, also shows that nothing was cut
-    off or replaced. Raises LedgerCorrupt naming the first event that does not follow.
+    Raises LedgerCorrupt naming the first event that does not follow.
     """
-    ledger = centre.ledger
     reached = ledger.verify(head)
-    filters: dict[str, Filter] = {}
-    for event in ledger.events(ACCOUNT):
-        filters[event.account or ""] = AccountRecord.read(event).filter(None)
-    sessions = 0
-    for event in ledger.events(SESSION):
-        record = SessionRecord.read(event)
-        spending = filters.get(record.account)
-        if spending is None:
-            raise LedgerCorrupt("belongs to no account", event.seq)
-        try:
-            spending.admit(record.mechanism, record.delta)
-        except BudgetExceeded:
-            raise LedgerCorrupt("is more than its account could pay", event.seq) from None
-        if spending.spent != record.spent:
-            raise LedgerCorrupt("records another sum than its account had spent", event.seq)
-        centre.session(record.id).replay()
-        sessions += 1
-    answers = sum(1 for _ in ledger.events(ANSWER))
-    return Audit(reached, len(filters), sessions, answers)
+
+    def events(kind: str) -> Iterator[Event]:
+        return itertools.takewhile(lambda e: e.seq <= reached.seq, ledger.events(kind))
+
+    first_answer = next(events(ANSWER), None)
+    filters: dict[str | None, Filter] = {}
+    for event in events(ACCOUNT):
+        if first_answer is not None and event.seq > first_answer.seq:
+            raise LedgerCorrupt("creates an account after the first answer", event.seq)
+        filters[event.account] = AccountRecord.read(event).filter(None)
+    sessions: set[str | None] = set()
+    for event in events(SESSION):
+        _check_charge(event, filters.get(event.account))
+        sessions.add(event.session)
+    answers = 0
+    for event in events(ANSWER):
+        if event.session not in sessions:
+            raise LedgerCorrupt("answers a session that was never opened", event.seq)
+        answers += 1
+    for session in sessions:
+        replay(str(session))
+    return Audit(reached, len(filters), len(sessions), answers)
+
+
+def _check_charge(event: Event, spending: Filter | None) -> None:
+    record = SessionRecord.read(event)
+    if spending is None:
+        raise LedgerCorrupt("belongs to no account", event.seq)
+    # A later version may know a tighter bound than what was charged; never a looser one.
+    if not Filter(record.charge).admits(spending.charge(record.mechanism, record.delta)):
+        raise LedgerCorrupt("charges less than its mechanism costs", event.seq)
+    try:
+        spending.admit(record.charge)
+    except BudgetExceeded:
+        raise LedgerCorrupt("is more than its account could pay", event.seq) from None
+    if spending.spent != record.spent:
+        raise LedgerCorrupt("records another sum than its account had spent", event.seq)

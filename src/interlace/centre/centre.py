@@ -8,63 +8,51 @@ Any number of threads and processes may open the same folder.
 
 from __future__ import annotations
 
-import secrets
-import threading
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from interlace.centre.account import Account
+from interlace.centre.audit import Audit, audit
 from interlace.centre.coalition import CoalitionGuarantee
-from interlace.centre.records import AccountRecord, DatasetRecord, SessionRecord
-from interlace.centre.session import Session
+from interlace.centre.datasets import Datasets, declared
+from interlace.centre.names import checked_name
+from interlace.centre.records import AccountRecord, SessionRecord
+from interlace.centre.session import Live, Session
 from interlace.core.composition.filters import Budget, Filter
 from interlace.core.errors import (
+    LedgerError,
     NameTaken,
     NotFound,
     ParameterError,
     RelationMismatch,
     Unproven,
 )
-from interlace.core.guarantees import Relation
-from interlace.engines.base import Engine, Snapshot
-from interlace.engines.duckdb.engine import DuckDBEngine
-from interlace.engines.duckdb.register import register
+from interlace.core.guarantees import ApproxDP, Relation
 from interlace.engines.duckdb.sources import Source
-from interlace.ledger import ACCOUNT, ANSWER, DATASET, SESSION, Event, Ledger, SQLiteLedger
+from interlace.ledger import ACCOUNT, ANSWER, SESSION, Event, Head, Ledger, SQLiteLedger
 from interlace.query.columns import Column
-from interlace.query.declaration import read_declaration
-from interlace.query.parse import parse
-from interlace.query.plan import Plan
 from interlace.query.schema import Dataset, Table
 
-_PLANS_REMEMBERED = 4096
+#: What a centre's folder may hold; anything else is somebody's.
+_OURS = ("ledger", "locks", "snapshots", ".")
 
 
 class Centre:
     """A data centre in a folder. Get one from ``interlace.open``; close it or use ``with``."""
 
     def __init__(self, folder: str | Path, *, create: bool = True) -> None:
-        self._folder = Path(folder)
+        self._folder = _checked_folder(folder)
         self._ledger = SQLiteLedger(self._folder, create=create)
-        self._snapshots = self._folder / "snapshots"
-        self._snapshots.mkdir(exist_ok=True, mode=0o700)
-        self._engines: dict[str, Engine] = {}
-        self._engines_lock = threading.Lock()
-        self._plan = lru_cache(_PLANS_REMEMBERED)(self._parsed)
-        self._dataset = lru_cache(None)(self._found)
+        snapshots = self._folder / "snapshots"
+        snapshots.mkdir(exist_ok=True, mode=0o700)
+        self._datasets = Datasets(self._ledger, snapshots)
+        self._live: dict[str, Live] = {}
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -72,12 +60,25 @@ class Centre:
 
     def close(self) -> None:
         """Give up files and connections. Sessions go on when the folder is opened again."""
-        engines, self._engines = self._engines, {}
-        for engine in engines.values():
-            engine.close()
         self._ledger.close()
+        self._datasets.close()
 
-    # -- the custodian's side
+    @property
+    def ledger(self) -> Ledger:
+        """The durable record."""
+        return self._ledger
+
+    def audit(self, head: Head | None = None) -> Audit:
+        """Check the ledger and the snapshots from disk: the chain of hashes, every account's
+        spending and every session's answers, folded again from nothing.
+
+        ``head`` is that of an earlier audit, kept outside the folder: only with it does the
+        audit show that nothing was cut off since. Raises LedgerCorrupt naming the first event
+        that does not follow.
+        """
+        found = audit(self._ledger, lambda id: self.session(id).replay(), head)
+        self._datasets.check()
+        return found
 
     def register(
         self,
@@ -86,41 +87,42 @@ class Centre:
         name: str | None = None,
         unit: str | None = None,
         columns: Mapping[str, Column] | None = None,
-        rows_per_unit: int = 1,
+        rows_per_unit: int | None = None,
         tables: Mapping[str, Source] | None = None,
     ) -> Dataset:
         """Register private data as a fixed, normalised snapshot, and return its declaration.
 
         ``source`` is a table (a DataFrame, or the path of a Parquet or CSV file) with its
         ``name``, the column ``unit`` that names the privacy unit, public bounds and domains
-        of the ``columns``, and what one unit may contribute (``rows_per_unit``: with 1 more
-        rows are an error, above it what more rows add is clamped). Or it is the path of a
-        TOML declaration of many tables, whose sources may be handed over in ``tables``.
+        of the ``columns``, and what one unit may contribute (``rows_per_unit``: with 1, the
+        default, more rows are an error; above it what more rows add is clamped). Or it is the
+        path of a TOML declaration of many tables, whose sources may be handed over in
+        ``tables``.
+
+        A value that is missing or does not fit its column drops its row, unless the column
+        declares otherwise. Bounds must not come from the data, nor the data from answers: the
+        guarantee is for a snapshot that was fixed before.
 
         Raises ParameterError or DataError naming what is wrong, never a value of the data;
         NameTaken if there is a dataset of that name.
         """
+        given = {"name": name, "unit": unit, "columns": columns, "rows_per_unit": rows_per_unit}
         if isinstance(source, str | Path) and str(source).endswith(".toml"):
-            declared = read_declaration(Path(source))
-            dataset = declared.dataset
-            sources: dict[str, Source] = dict(declared.sources) | dict(tables or {})
+            for argument, value in given.items():
+                if value is not None:
+                    raise ParameterError(argument, "stands in the TOML declaration: leave it out")
+            dataset, sources = declared(Path(source), tables or {})
         else:
+            if tables is not None:
+                raise ParameterError("tables", "belongs to a TOML declaration: leave it out")
             dataset = _single(name, unit, columns, rows_per_unit)
             sources = {dataset.name: source}
-        with self._ledger.acquire("registration"):  # one at a time, in all processes
-            self._refuse_taken(dataset.name)
-            key = secrets.token_bytes(32)
-            snapshot = register(sources, dataset, self._snapshots, key)
-            record = DatasetRecord(dataset, 1, snapshot.path.name, snapshot.digest)
-            with self._ledger.transaction() as transaction:
-                transaction.append(
-                    DATASET, dataset=dataset.name, round=1, body=record.body(), secret=key
-                )
+        self._datasets.register(dataset, sources)
         return dataset
 
     def datasets(self) -> list[Dataset]:
         """The declarations of all registered datasets: public metadata."""
-        return [DatasetRecord.read(event).dataset for event in self._ledger.events(DATASET)]
+        return [record.dataset for record in self._datasets.all()]
 
     def account(
         self, name: str, *, quota: Budget | None = None, rule: str | None = None
@@ -128,29 +130,27 @@ class Centre:
         """Create an account with a ``quota``, or get the one of that name without.
 
         All accounts are created before the first answer leaves the centre: their quotas are
-        then fixed in advance, which is what optimal composition across analysts needs (R2).
+        then fixed in advance, which is what composing them across analysts needs (R2).
+        Creating one again with the same quota gets it, so that a script may run twice.
 
-        Raises NameTaken, NotFound, Unproven for an account after the first answer,
-        ParameterError for a rule that the quota's notion does not have.
+        Raises NameTaken for a name with another quota, NotFound, Unproven for a new account
+        after the first answer, ParameterError for a rule that the quota's notion does not have.
         """
+        known = self._ledger.last(ACCOUNT, account=checked_name(name, "name"))
         if quota is None:
             if rule is not None:
                 raise ParameterError("rule", "is fixed at creation: give it together with quota=")
-            event = self._ledger.last(ACCOUNT, account=name)
-            if event is None:
+            if known is None:
                 raise NotFound(f"no account {name!r}: create it with quota=, a guarantee")
-            return self._account(AccountRecord.read(event))
-        if not isinstance(name, str) or not 0 < len(name) <= 200:
-            raise ParameterError("name", "must be text of 1 to 200 characters")
-        guard = Filter(quota, rule)
-        if quota.relation is not Relation.ADD_REMOVE:
-            raise RelationMismatch("quota: the centre's neighbours add or remove one unit (R10)")
-        record = AccountRecord(name, quota, guard.rule)
+            return self._account(AccountRecord.read(known))
+        record = AccountRecord(name, quota, _checked_rule(quota, rule))
+        if known is not None:
+            return self._account(_same(AccountRecord.read(known), record))
         with self._ledger.transaction() as transaction:
             if transaction.last(ANSWER) is not None:
                 raise Unproven(
-                    "an account created after the first answer could depend on it, and optimal "
-                    "composition needs quotas fixed in advance: create all accounts first"
+                    "an account created after the first answer could depend on it, and "
+                    "composing quotas needs them fixed in advance: create all accounts first"
                 )
             transaction.append(ACCOUNT, account=name, body=record.body())
         return self._account(record)
@@ -162,26 +162,24 @@ class Centre:
 
     def session(self, id: str) -> Session:
         """The session of that id, whoever opened it. Raises NotFound."""
-        event = self._ledger.last(SESSION, session=id)
+        event = self._ledger.last(SESSION, session=checked_name(id, "id"))
         if event is None:
             raise NotFound(f"no session {id!r}: see account.sessions()")
         return self._session(event)
 
-    @property
-    def ledger(self) -> Ledger:
-        """The durable record, for audits."""
-        return self._ledger
-
     def guarantee(self, coalition: Iterable[str] | None = None) -> CoalitionGuarantee:
-        """What the named accounts, or all, can learn together at most: the optimal concurrent
-        composition of their quotas.
+        """What the named accounts, or all, can learn together at most, by the concurrent
+        composition of their quotas. For a coalition that is fixed in advance: who may join as
+        answers arrive belongs into it from the start.
 
         Raises NotFound for an unknown name, ParameterError for none or a repeated one.
         """
         if coalition is None:
             members = self.accounts()
         else:
-            names = list(coalition)
+            if isinstance(coalition, str) or not isinstance(coalition, Iterable):
+                raise ParameterError("coalition", "must be a list of account names")
+            names = [checked_name(name, "coalition") for name in coalition]
             if not names or len(set(names)) < len(names):
                 raise ParameterError("coalition", "must name at least one account, each once")
             members = [self.account(name) for name in names]
@@ -191,55 +189,74 @@ class Centre:
             tuple(member.spent for member in members),
         )
 
-    # -- what accounts and sessions need
-
     def _account(self, record: AccountRecord) -> Account:
-        return Account(
-            self._ledger, record, lambda name: self._dataset(name).version, self._session
-        )
+        return Account(self._ledger, record, self._datasets.find, self._session)
 
     def _session(self, event: Event) -> Session:
         record = SessionRecord.read(event)
         assert event.secret is not None
-        name = record.dataset
+        name, datasets = record.dataset, self._datasets
         return Session(
             self._ledger,
             record,
             event.secret,
-            parse=lambda sql: self._plan(name, sql),
-            read=lambda plan: self._engine(name).read(plan),
+            self._live.setdefault(record.id, Live.of(record)),
+            parse=lambda sql: datasets.plan(name, sql),
+            read=lambda plan: datasets.read(name, plan),
         )
 
-    def _parsed(self, dataset: str, sql: str) -> Plan:
-        return parse(sql, self._dataset(dataset).dataset)
 
-    def _found(self, name: str) -> DatasetRecord:
-        event = self._ledger.last(DATASET, dataset=name)
-        if event is None:
-            known = ", ".join(sorted(d.name for d in self.datasets())) or "none yet"
-            raise NotFound(f"no dataset {name!r}: registered are {known}")
-        return DatasetRecord.read(event)
+def _checked_folder(folder: str | Path) -> Path:
+    if not isinstance(folder, str | Path) or "\0" in str(folder):
+        raise ParameterError("path", "must be the path of a folder")
+    path = Path(folder)
+    try:
+        strangers = path.is_dir() and any(
+            not found.name.startswith(_OURS) for found in path.iterdir()
+        )
+    except OSError:
+        raise LedgerError(f"{folder!r} is not a folder that this user can read") from None
+    if strangers and not (path / "snapshots").is_dir():
+        raise LedgerError(f"{path} holds other files: give a centre a folder of its own")
+    return path
 
-    def _engine(self, name: str) -> Engine:
-        with self._engines_lock:
-            if name not in self._engines:
-                record = self._dataset(name)
-                path = self._snapshots / record.file
-                self._engines[name] = DuckDBEngine(Snapshot(record.dataset, path, record.digest))
-            return self._engines[name]
 
-    def _refuse_taken(self, name: str) -> None:
-        if self._ledger.last(DATASET, dataset=name) is not None:
-            raise NameTaken(f"there is a dataset {name!r} already: choose another name")
+def _checked_rule(quota: Budget, rule: str | None) -> str:
+    """The account's rule. Raises for a quota or a rule that a centre cannot promise."""
+    if not isinstance(quota, Budget):
+        raise ParameterError(
+            "quota", f"must be PureDP, ApproxDP or ZCDP, got a {type(quota).__name__}"
+        )
+    if quota.relation is not Relation.ADD_REMOVE:
+        raise RelationMismatch("quota: the centre's neighbours add or remove one unit (R10)")
+    if isinstance(quota, ApproxDP) and quota.delta0 == 1:
+        raise ParameterError("quota", "delta = 1 promises nothing: delta is the second argument")
+    return Filter(quota, rule).rule
+
+
+def _same(known: AccountRecord, wanted: AccountRecord) -> AccountRecord:
+    if known != wanted:
+        raise NameTaken(
+            f"account {known.name!r} exists with quota {known.quota} and rule {known.rule!r}: get "
+            "it without quota=, or choose another name"
+        )
+    return known
 
 
 def _single(
-    name: str | None, unit: str | None, columns: Mapping[str, Column] | None, rows_per_unit: int
+    name: str | None,
+    unit: str | None,
+    columns: Mapping[str, Column] | None,
+    rows_per_unit: int | None,
 ) -> Dataset:
-    for argument, value in (("name", name), ("unit", unit), ("columns", columns)):
-        if value is None:
-            raise ParameterError(argument, "is needed to register a single table")
-    assert name is not None
-    assert unit is not None
-    assert columns is not None
-    return Dataset(name, unit, (Table(name, columns, rows_per_unit),))
+    if name is None or unit is None or columns is None:
+        missing = [
+            n for n, v in (("name", name), ("unit", unit), ("columns", columns)) if v is None
+        ]
+        raise ParameterError(missing[0], "is needed to register a single table")
+    if not isinstance(columns, Mapping):
+        raise ParameterError(
+            "columns", 'must map names to types, as in {"age": il.Integer(0, 120)}'
+        )
+    rows = 1 if rows_per_unit is None else rows_per_unit
+    return Dataset(name, unit, (Table(name, columns, rows),))

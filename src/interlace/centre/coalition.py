@@ -16,9 +16,13 @@ from interlace.core.guarantees import ApproxDP
 class CoalitionGuarantee:
     """The guarantee of a coalition of accounts against all of them pooling their answers.
 
-    The quotas were fixed before any answer left, so the concurrent composition theorem gives
-    their optimal composition (Theorem 1, FORMULAS 9). ``spent`` is beside it as an odometer
-    reading: what was charged so far, which later sessions may raise up to the quotas.
+    The quotas were fixed before any answer left, so they compose as parameters fixed in
+    advance: optimally where all are pure or (epsilon, delta), by the best proven bound beside
+    zCDP (Lyu 2022, Thms 1 and 2; FORMULAS 9). It holds for a coalition that is fixed in
+    advance, too: who may join as answers arrive belongs into it from the start.
+
+    ``spent`` is beside it as an odometer reading: what was charged so far, which later
+    sessions may raise up to the quotas.
     """
 
     accounts: tuple[str, ...]
@@ -27,7 +31,7 @@ class CoalitionGuarantee:
 
     @property
     def composition(self) -> Composition:
-        """The optimal composition of the quotas."""
+        """The concurrent composition of the quotas."""
         return compose(list(self.quotas))
 
     def epsilon(self, delta: Real) -> float:
@@ -38,13 +42,13 @@ class CoalitionGuarantee:
         """The certified delta at ``epsilon``, rounded up."""
         return self.composition.delta(epsilon)
 
-    def rule(self, delta: Real) -> str:
+    def explain(self, delta: Real) -> str:
         """Which rule and which theorem gave ``epsilon(delta)``."""
         return self.composition.explain(delta)
 
     def added_up(self, delta: Real) -> float:
-        """What adding up would say: the sum of the quotas' epsilons, with what their own
-        deltas leave of ``delta`` shared out evenly."""
+        """What adding up would say: each quota's epsilon at its own delta and an even share of
+        what the deltas leave of ``delta``, summed."""
         own = [q.delta0 if isinstance(q, ApproxDP) else Fraction(0) for q in self.quotas]
         rest = rational(delta, "delta", maximum=1) - sum(own)
         if rest < 0:

@@ -24,8 +24,9 @@ class Question:
 
     @classmethod
     def of(cls, sql: str, **numbers: Real | None) -> Question:
-        """Raises ParameterError, naming the argument, for a number that is none or too large,
-        or for more than one of them."""
+        """Raises ParameterError, naming the argument, for text that is none, for a number that
+        is none or too large, or for more than one of them."""
+        _check_text(sql)
         exact = {
             name: rational(value, name, minimum=-LARGEST_INTEGER, maximum=LARGEST_INTEGER)
             for name, value in numbers.items()
@@ -56,3 +57,11 @@ class Question:
         if self.at_most is not None:
             return Query(plan, Comparison.at_most(self.at_most * unit // 1))
         return Query(plan, guess=None if self.guess is None else round(self.guess * unit))
+
+
+def _check_text(sql: str) -> None:
+    """Refused now and not when the answer is stored: nothing may fail after a draw."""
+    if not isinstance(sql, str):
+        raise ParameterError("sql", f"must be text, got a {type(sql).__name__}")
+    if any("\ud800" <= character <= "\udfff" for character in sql):
+        raise ParameterError("sql", "holds half of a surrogate pair, which is not text")

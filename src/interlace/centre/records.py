@@ -32,7 +32,6 @@ class DatasetRecord:
     """A registered dataset: its public declaration, its snapshot's file and that file's hash."""
 
     dataset: Dataset
-    version: int
     file: str
     digest: str
 
@@ -41,9 +40,8 @@ class DatasetRecord:
 
     @classmethod
     def read(cls, event: Event) -> DatasetRecord:
-        assert event.round is not None
         dataset = Dataset.from_json(event.body["declaration"])
-        return cls(dataset, event.round, event.body["file"], event.body["digest"])
+        return cls(dataset, event.body["file"], event.body["digest"])
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,6 @@ class SessionRecord:
     id: str
     account: str
     dataset: str
-    version: int
     mechanism: Served
     delta: Fraction | None
     charge: Budget
@@ -84,7 +81,6 @@ class SessionRecord:
 
     def body(self) -> dict[str, Any]:
         return {
-            "version": self.version,
             "mechanism": encode_mechanism(self.mechanism),
             "delta": None if self.delta is None else str(self.delta),
             "charge": encode_notion(self.charge),
@@ -101,7 +97,6 @@ class SessionRecord:
             event.session,
             event.account,
             event.dataset,
-            body["version"],
             decode_mechanism(body["mechanism"]),
             None if body["delta"] is None else Fraction(body["delta"]),
             decode_notion(body["charge"]),
@@ -111,18 +106,29 @@ class SessionRecord:
 
 @dataclass(frozen=True)
 class Round:
-    """One answered question, with the answers of the composite's parts that led to it."""
+    """One answered question, with the answers of the composite's parts that led to it.
+
+    ``digits`` tells the unit of its numbers, 10^-digits.
+    """
 
     question: Question
     answer: Answer
     steps: tuple[Answer, ...]
+    digits: int
 
-    def body(self) -> dict[str, Any]:
-        return {
-            "question": self.question.body(),
+    def body(self, cells: int, parts: int) -> dict[str, Any]:
+        """Padded to a length that only the question decides, for plans of ``cells`` numbers
+        and mechanisms of ``parts`` leaves: if a full disk refused long answers only, its
+        refusal would be an answer (FORMULAS 11)."""
+        drawn = {
             "answer": encode_answer(self.answer),
             "steps": [encode_answer(step) for step in self.steps],
         }
+        room = (1 + parts) * (_FIELDS + cells * _CELL)
+        padding = room - len(json.dumps(drawn, separators=(",", ":")))
+        assert padding >= 0
+        public = {"question": self.question.body(), "digits": self.digits}
+        return public | drawn | {"padding": "." * padding}
 
     @classmethod
     def read(cls, event: Event) -> Round:
@@ -131,20 +137,34 @@ class Round:
             Question.read(body["question"]),
             decode_answer(body["answer"]),
             tuple(decode_answer(step) for step in body["steps"]),
+            body["digits"],
         )
 
 
+#: What one answer takes at most as JSON: its names, and three numbers of up to 22 characters
+#: with their brackets for each cell.
+_FIELDS, _CELL = 100, 75
+#: Integers in secrets have one length, so that none is refused for its size.
+_WIDTH = 24
+
+
 def encode_secrets(secrets: Secrets) -> bytes:
-    """The secrets of a session as they lie in its ledger event."""
-    return json.dumps(secrets, sort_keys=True).encode()
+    """The secrets of a session as they lie in its ledger event, all of one length."""
+    return json.dumps(_texts(secrets), sort_keys=True).encode()
 
 
 def decode_secrets(data: bytes) -> Secrets:
     """The secrets that ``encode_secrets`` wrote."""
-    return _secrets(json.loads(data))
+    return _numbers(json.loads(data))
 
 
-def _secrets(value: Any) -> Secrets:
+def _texts(secrets: Secrets) -> Any:
+    if isinstance(secrets, tuple):
+        return [f"{value:+0{_WIDTH}d}" for value in secrets]
+    return {name: _texts(child) for name, child in secrets.items()}
+
+
+def _numbers(value: Any) -> Secrets:
     if isinstance(value, dict):
-        return {name: _secrets(child) for name, child in value.items()}
-    return tuple(value)
+        return {name: _numbers(child) for name, child in value.items()}
+    return tuple(int(text) for text in value)

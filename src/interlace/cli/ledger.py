@@ -6,51 +6,55 @@ import re
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from interlace.centre import Centre, audit
+from interlace.centre import Centre
 from interlace.core.errors import ParameterError
 from interlace.ledger import Head
 
 
 def show_ledger(folder: Path, console: Console) -> None:
-    """Print datasets, accounts with their budgets, and sessions."""
+    """Print datasets, accounts with their budgets, and sessions, if the chain holds."""
     with Centre(folder, create=False) as centre:
+        centre.ledger.verify()
         for dataset in centre.datasets():
             tables = ", ".join(table.name for table in dataset.tables)
-            console.print(f"dataset [bold]{dataset.name}[/]: unit {dataset.unit}; {tables}")
+            console.print(f"dataset {dataset.name}: unit {dataset.unit}; {tables}", markup=False)
         budgets = _table("Accounts", "account", "rule", "quota", "spent", "remaining")
         sessions = _table(
             "Sessions", "account", "session", "mechanism", "charge", "answers", "left"
         )
         for account in centre.accounts():
             row = (account.name, account.rule, account.quota, account.spent, account.remaining)
-            budgets.add_row(*map(str, row))
+            budgets.add_row(*(escape(str(cell)) for cell in row))
             for session in account.sessions():
                 kind = type(session.mechanism).__name__
-                given, left = len(session.history()), session.left
+                given, left = session.replay(), session.left
                 cells = (account.name, session.id, kind, session.charge, given, left)
-                sessions.add_row(*map(str, cells))
+                sessions.add_row(*(escape(str(cell)) for cell in cells))
         console.print(budgets, sessions)
 
 
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column == "session")
     return table
 
 
 def verify_ledger(folder: Path, head: str | None, console: Console) -> None:
-    """Audit the ledger and print its head, to be kept elsewhere for the next time."""
+    """Audit the folder and print its head, to be kept elsewhere for the next time."""
     expected = None if head is None else _head(head)
     with Centre(folder, create=False) as centre:
-        found = audit(centre, expected)
+        found = centre.audit(expected)
     console.print(
         f"[bold green]holds[/]: {found.head.seq} events, {found.accounts} accounts, "
         f"{found.sessions} sessions, {found.answers} answers folded again from nothing"
     )
     console.print(f"head {found.head.seq}:{found.head.hash}", highlight=False, soft_wrap=True)
+    if expected is None:
+        console.print("Keep this head elsewhere: with --head, verify also sees what was cut off.")
 
 
 def _head(text: str) -> Head:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import interlace
 from interlace.cli.expression import read_expression, read_number
 from interlace.core.composition import compose
 from interlace.core.errors import InterlaceError
-from interlace.core.exact import rational
 
 
 class _Group(click.Group):
@@ -24,7 +22,7 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except InterlaceError as error:
-            Console(stderr=True).print(f"[bold red]refused[/] {error}", highlight=False)
+            click.echo(f"{click.style('refused', fg='red', bold=True)} {error}", err=True)
             sys.exit(2)
 
 
@@ -49,30 +47,27 @@ def demo(folder: Path | None) -> None:
 
 @main.command("compose")
 @click.argument("expression")
-@click.option("--delta", help="Report epsilon at this delta.")
+@click.option("--delta", help="Report epsilon at this delta, for example 1e-6.")
 @click.option("--epsilon", help="Report delta at this epsilon.")
 def compose_(expression: str, delta: str | None, epsilon: str | None) -> None:
-    """Compose guarantees fixed in advance, e.g. "100x(0.1,1e-8) + zcdp(0.05)".
+    """Compose guarantees that are fixed in advance.
 
-    An item is epsilon, (epsilon,delta) or zcdp(rho); "100x" in front repeats it; items are
-    joined by "+".
+    EXPRESSION joins items by "+". An item is epsilon, (epsilon,delta) or zcdp(rho); "100x" in
+    front repeats it: "100x(0.1,1e-8) + zcdp(0.05)".
     """
-    if (delta is None) == (epsilon is None):
-        raise click.UsageError("give either --delta or --epsilon")
     composition = compose(read_expression(expression))
-    console = Console()
-    if delta is not None:
-        exact = rational(read_number(delta, "--delta"), "delta", maximum=1)
+    if delta is not None and epsilon is None:
+        exact = read_number(delta, "delta")
         lower, upper = composition.epsilon_interval(exact)
-        console.print(f"epsilon = {upper!r} at delta = {delta}", highlight=False)
-        if not math.isinf(upper):
-            console.print(f"certified: between {lower!r} and {upper!r}", highlight=False)
-        console.print(composition.explain(exact), style="dim", highlight=False)
-    elif epsilon is not None:
-        exact = rational(read_number(epsilon, "--epsilon"), "epsilon")
-        lower, upper = composition.delta_interval(exact)
-        console.print(f"delta = {upper!r} at epsilon = {epsilon}", highlight=False)
-        console.print(f"certified: between {lower!r} and {upper!r}", highlight=False)
+        click.echo(f"epsilon = {upper!r} at delta = {delta}")
+        click.echo(f"the least possible lies between {lower!r} and {upper!r}")
+        click.echo(composition.explain(exact))
+    elif epsilon is not None and delta is None:
+        lower, upper = composition.delta_interval(read_number(epsilon, "epsilon"))
+        click.echo(f"delta = {upper!r} at epsilon = {epsilon}")
+        click.echo(f"the least possible lies between {lower!r} and {upper!r}")
+    else:
+        raise click.UsageError("give either --delta (as 1e-6) or --epsilon")
 
 
 @main.group()

@@ -8,7 +8,19 @@ from __future__ import annotations
 
 
 class InterlaceError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base of all errors raised on purpose. They can be pickled, for pools of processes."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(
+    kind: type[InterlaceError], args: tuple[object, ...], state: dict[str, object]
+) -> InterlaceError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class ParameterError(InterlaceError, ValueError):
@@ -60,10 +72,6 @@ class QueryRefused(InterlaceError):
 
 class SessionHalted(InterlaceError):
     """The session has given all the answers it may give."""
-
-
-class SessionClosed(InterlaceError):
-    """The session no longer exists for this process or was closed."""
 
 
 class KeyConflict(InterlaceError):

@@ -42,6 +42,13 @@ def openings(mechanism: Mechanism | Composite, draw: Callable[[Law], Secret]) ->
     return draw(mechanism.opening())
 
 
+def leaves(mechanism: Mechanism | Composite) -> int:
+    """How many mechanisms without children it is made of."""
+    if isinstance(mechanism, Composite):
+        return sum(leaves(child) for child in mechanism.children.values())
+    return 1
+
+
 def start(mechanism: Mechanism | Composite) -> State:
     """The public state before the first answer."""
     if isinstance(mechanism, Composite):
