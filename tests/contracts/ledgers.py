@@ -39,7 +39,9 @@ def hold(ledger: Ledger, session: str) -> None:
 def half(ledger: Ledger, _: str) -> None:
     """Append and never commit."""
     with ledger.transaction() as transaction:
-        transaction.append("session", session="half", body={}, secret=b"threshold")
+        transaction.append(
+            "session", dataset="liver", account="ada", session="half", secret=b"threshold"
+        )
         say("appended")
         time.sleep(600)
 

@@ -67,7 +67,7 @@ def test_fifty_threads_append_without_gaps(ledger: Ledger) -> None:
 
     at_once(50, work)
     assert ledger.verify().seq == 500
-    assert all(sum(1 for _ in ledger.events(account=str(n))) == 10 for n in range(50))
+    assert all(sum(1 for _ in ledger.events("note", account=str(n))) == 10 for n in range(50))
 
 
 def test_threads_read_while_others_write(ledger: Ledger) -> None:
@@ -78,7 +78,7 @@ def test_threads_read_while_others_write(ledger: Ledger) -> None:
                     transaction.append("note")
             else:
                 head = ledger.head()
-                assert sum(1 for _ in ledger.events(limit=head.seq + 1)) >= head.seq
+                assert sum(1 for _ in ledger.events("note")) >= head.seq
 
     at_once(16, work)
     assert ledger.verify().seq == 160
@@ -101,7 +101,7 @@ def test_only_one_of_fifty_threads_gets_what_fits_once(ledger: Ledger) -> None:
 def test_eight_processes_at_once(kind: str, tmp_path: Path) -> None:
     """They make one ledger, one of them gets what fits once, and all append without gaps."""
     with contextlib.ExitStack() as stack:
-        children = [stack.enter_context(process(kind, tmp_path, "race", "60")) for _ in range(8)]
+        children = [stack.enter_context(process(kind, tmp_path, "race", "15")) for _ in range(8)]
         for child in children:
             assert child.line() == "ready"
         for child in children:
@@ -109,7 +109,7 @@ def test_eight_processes_at_once(kind: str, tmp_path: Path) -> None:
         words = [word for child in children for word in child.rest()]
     assert sorted(words) == ["done"] * 8 + ["spent"]
     ledger = OPEN[kind](tmp_path)
-    assert ledger.verify().seq == 481
+    assert ledger.verify().seq == 121
     assert [event.seq for event in ledger.events("spent")] == [1]
     ledger.close()
 
@@ -201,7 +201,7 @@ def test_kill_before_the_commit_leaves_no_event(kind: str, ledger: Ledger, tmp_p
     assert ledger.last("session") is None
     assert ledger.verify().hash == before.hash
     with ledger.transaction() as transaction:
-        assert transaction.append("session", session="half").seq == 2
+        assert transaction.append("note").seq == 2
     assert ledger.verify().seq == 2
 
 
@@ -305,7 +305,6 @@ def test_a_child_keeps_nothing_that_its_parent_held(ledger: Ledger) -> None:
 
 
 def test_a_child_does_not_enter_what_its_parent_holds(ledger: Ledger) -> None:
-    entered = threading.Event()
     with ledger.acquire("s"):
 
         def enter() -> None:
@@ -315,9 +314,7 @@ def test_a_child_does_not_enter_what_its_parent_holds(ledger: Ledger) -> None:
         child = fork(enter)
         time.sleep(0.2)
         assert os.waitpid(child, os.WNOHANG) == (0, 0)
-        entered.set()
     assert ended_well(child)
-    assert entered.is_set()
 
 
 def test_a_fork_inside_a_transaction_leaves_it_to_the_parent(ledger: Ledger) -> None:
@@ -384,6 +381,6 @@ def test_processes_killed_at_any_moment_leave_an_intact_ledger(kind: str, tmp_pa
                 child.kill()
                 told |= {int(word) for word in child.rest()}
         ledger = OPEN[kind](tmp_path)
-        assert told <= {event.seq for event in ledger.events()}
+        assert told <= {event.seq for event in ledger.events("note")}
         assert ledger.verify().seq >= len(told)
         ledger.close()

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,13 +24,17 @@ EVENTS = 12
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A ledger of twelve events; the second holds a secret."""
-    with SQLiteLedger(tmp_path) as ledger, ledger.transaction() as transaction:
+    of: dict[str, Any] = {"dataset": "liver", "account": "ada", "session": "s"}
+    with (
+        SQLiteLedger(tmp_path) as ledger,
+        ledger.acquire("s"),
+        ledger.transaction() as transaction,
+    ):
         transaction.append("account", account="ada", body={"rho": "1/2"})
-        transaction.append("session", account="ada", session="s", secret=b"threshold")
+        transaction.append("session", **of, secret=b"threshold")
         for number in range(EVENTS - 2):
-            transaction.append(
-                "answer", account="ada", session="s", round=number, body={"value": number}
-            )
+            key = f"k{number}"
+            transaction.append("answer", **of, round=number, key=key, body={"value": number})
     return tmp_path
 
 
@@ -255,19 +260,19 @@ def test_an_index_that_lies_is_found(folder: Path) -> None:
     with closing(raw(folder)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("UPDATE sqlite_master SET sql = replace(sql, '''answer''', '''anser''') "
-                           "WHERE name = 'one_answer'")  # fmt: skip
+                           "WHERE name = 'one_key'")  # fmt: skip
     with closing(raw(folder)) as connection:
-        connection.execute("REINDEX one_answer")
+        connection.execute("REINDEX one_key")
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("UPDATE sqlite_master SET sql = replace(sql, '''anser''', '''answer''') "
-                           "WHERE name = 'one_answer'")  # fmt: skip
+                           "WHERE name = 'one_key'")  # fmt: skip
     with SQLiteLedger(folder) as ledger:
-        assert ledger.answer("s", 3) is None
-        with pytest.raises(LedgerCorrupt, match="one_answer"):
+        assert ledger.answer_by_key("s", "k3") is None
+        with pytest.raises(LedgerCorrupt, match="one_key"):
             ledger.verify()
 
 
 def test_an_unreadable_body_is_damage_to_a_reader_too(folder: Path) -> None:
     without_triggers(folder, "UPDATE events SET body = '{\"va' WHERE seq = 5")
     with SQLiteLedger(folder) as ledger, pytest.raises(LedgerCorrupt, match="event 5:"):
-        list(ledger.events())
+        list(ledger.events("answer"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from interlace.ledger.interface import (
     ACCOUNT,
     ANSWER,
-    CLOSED,
     DATASET,
     SESSION,
     Event,
@@ -22,7 +21,6 @@ from interlace.ledger.sqlite.ledger import SQLiteLedger
 __all__ = [
     "ACCOUNT",
     "ANSWER",
-    "CLOSED",
     "DATASET",
     "SESSION",
     "Event",

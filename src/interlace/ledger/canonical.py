@@ -6,6 +6,7 @@ type and length, so that no two different rows are hashed over the same bytes.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,8 +36,9 @@ def canonical(body: Mapping[str, object]) -> str:
     )
 
 
-def parse(text: str) -> dict[str, object]:
-    """Read a body back. Raises LedgerCorrupt for what ``canonical`` cannot have written.
+def parse(text: str, event: int | None = None) -> dict[str, object]:
+    """Read the body of an event back. Raises LedgerCorrupt for what ``canonical`` cannot have
+    written.
 
     >>> parse('{"rho":"1/11"}')
     {'rho': '1/11'}
@@ -46,7 +48,7 @@ def parse(text: str) -> dict[str, object]:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise LedgerCorrupt("a body is not a JSON object")
+        raise LedgerCorrupt("the body is not a JSON object", event)
     return body
 
 
@@ -57,7 +59,7 @@ def _plain(value: object, place: str, depth: int) -> object:
         return value
     if isinstance(value, int):
         if value.bit_length() > _LARGEST_BITS:
-            raise ParameterError(place, f"has more than {_LARGEST_BITS} bits; store it as text")
+            raise ParameterError(place, f"has more than {_LARGEST_BITS} bits: store it as text")
         return int(value)
     if isinstance(value, str):
         return text(value, place)
@@ -70,8 +72,8 @@ def _plain(value: object, place: str, depth: int) -> object:
         return [_plain(item, f"{place}[{i}]", depth + 1) for i, item in enumerate(value)]
     raise ParameterError(
         place,
-        f"a {type(value).__name__} is not stored exactly; allowed are text, integers, booleans, "
-        'None, lists and mappings of them. Write a number as the text of a fraction, "1/11"',
+        f"a {type(value).__name__} is not stored exactly, only text, integers, booleans, None, "
+        'lists and mappings of them: write a number as the text of a fraction, "1/11"',
     )
 
 
@@ -87,11 +89,10 @@ def text(value: str, name: str) -> str:
     >>> text("Gödel", "account")
     'Gödel'
     """
-    try:
+    with contextlib.suppress(UnicodeEncodeError):  # which would quote the text
         value.encode()
-    except UnicodeEncodeError:
-        raise ParameterError(name, "holds half of a surrogate pair, which is not text") from None
-    return str(value)
+        return str(value)
+    raise ParameterError(name, "holds half of a surrogate pair, which is not text")
 
 
 def genesis(ledger: str) -> Head:
@@ -135,12 +136,12 @@ def follow(start: Head, rows: Iterable[Sequence[Column]], expected: Head | None)
         if columns[0] != seq:
             raise LedgerCorrupt("is missing or out of order", seq)
         if link(head.hash, columns) != stored:
-            raise LedgerCorrupt("its contents do not match its hash; it was changed", seq)
+            raise LedgerCorrupt("its contents do not match its hash, it was changed", seq)
         head = Head(seq, stored)
         _agree(head, expected)
     if expected is not None and head.seq < expected.seq:
         raise LedgerCorrupt(
-            f"is missing; the ledger once went up to event {expected.seq}", head.seq + 1
+            f"is missing: the ledger once went up to event {expected.seq}", head.seq + 1
         )
     return head
 
@@ -148,6 +149,6 @@ def follow(start: Head, rows: Iterable[Sequence[Column]], expected: Head | None)
 def _agree(head: Head, expected: Head | None) -> None:
     if expected is not None and head.seq == expected.seq and head.hash != expected.hash:
         raise LedgerCorrupt(
-            "is not the event that the expected head names; the history up to it was replaced",
+            "is not the event that the expected head names: the history up to it was replaced",
             head.seq,
         )

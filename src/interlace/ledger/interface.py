@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Protocol, TypedDict, Unpack
 
-#: The kinds of which the ledger guards an identity. Any other name is a kind too.
-DATASET: Final = "dataset"  # one per (dataset, round): the round is the dataset's version
-ACCOUNT: Final = "account"  # one per account
-SESSION: Final = "session"  # one per session: its charge, and its secret opening
-ANSWER: Final = "answer"  # one per (session, round), and one per (session, key)
-CLOSED: Final = "closed"
+# The kinds of which the ledger guards an identity. Any other name is a kind too.
+
+#: One per (dataset, round): the round is the dataset's version.
+DATASET = "dataset"
+#: One per account.
+ACCOUNT = "account"
+#: One per session: its charge, and its secret opening.
+SESSION = "session"
+#: One per (session, round), and one per (session, key).
+ANSWER = "answer"
 
 
 @dataclass(frozen=True)
@@ -52,38 +56,27 @@ class Head:
     hash: str
 
 
+class Names(TypedDict, total=False):
+    """What an event must carry to be wanted; a name that is not given may be any."""
+
+    account: str
+    session: str
+    dataset: str
+
+
 class Reads(Protocol):
     """What can be read, inside a transaction (with its own events) and outside it."""
 
-    def events(
-        self,
-        kind: str | None = None,
-        *,
-        account: str | None = None,
-        session: str | None = None,
-        dataset: str | None = None,
-        after: int = 0,
-        newest_first: bool = False,
-        limit: int | None = None,
-    ) -> Iterator[Event]:
+    def events(self, kind: str, *, after: int = 0, **names: Unpack[Names]) -> Iterator[Event]:
         """The events that match everything given and have ``seq > after``, in order.
 
+        Raises ParameterError for a name that is None or another thing that is no text.
         The events are those at the time of the call, whatever is appended while they are
         consumed. They are fetched in pages; no lock is held between them.
         """
 
-    def last(
-        self,
-        kind: str | None = None,
-        *,
-        account: str | None = None,
-        session: str | None = None,
-        dataset: str | None = None,
-    ) -> Event | None:
-        """The latest event that matches everything given."""
-
-    def answer(self, session: str, round: int) -> Event | None:
-        """The answer that a session gave in a round."""
+    def last(self, kind: str, **names: Unpack[Names]) -> Event | None:
+        """The latest event that matches everything given; errors as for ``events``."""
 
     def answer_by_key(self, session: str, key: str) -> Event | None:
         """The answer that a session gave under an idempotency key."""
@@ -111,7 +104,9 @@ class Transaction(Reads, Protocol):
 
         Raises NameTaken for an account or a dataset's version that exists, AlreadyRecorded
         for a session, an answer or a key that exists, ParameterError for a body that is
-        not JSON without floats. The transaction can go on after any of them.
+        not JSON without floats and for a name that the kind needs and that is missing,
+        LedgerError for an answer of a session that this thread does not hold (any more).
+        The transaction can go on after any of them.
         """
 
 

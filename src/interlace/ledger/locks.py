@@ -60,19 +60,19 @@ os.register_at_fork(
 
 
 @contextlib.contextmanager
-def exclusive(path: Path, *, remove: bool = False) -> Iterator[None]:
-    """Hold the lock file ``path`` for a block; wait for whoever holds it.
+def exclusive(path: Path, *, remove: bool = False) -> Iterator[int]:
+    """Hold the lock file ``path`` for a block, with its descriptor; wait for whoever holds it.
 
     With ``remove`` the file is taken away at the end, so that locks of many names do not fill
     a directory. Raises LedgerError if the file cannot be made or locked.
     """
     process, descriptor = os.getpid(), _locked(path)
     try:
-        yield
+        yield descriptor
     finally:
         # In a child that was forked inside the block, the hold and the file are the parent's.
         if os.getpid() == process:
-            if remove:
+            if remove and _is_still(path, descriptor):
                 # While the lock is held: whoever waits on the removed file notices (_locked).
                 path.unlink(missing_ok=True)
             _descriptors.drop(descriptor)
@@ -91,7 +91,7 @@ def _locked(path: Path) -> int:
         except OSError as error:
             _descriptors.drop(descriptor)
             raise LedgerError(
-                f"cannot lock {path}: {error.strerror}. Keep the ledger on a local disk"
+                f"cannot lock {path}: {error.strerror}: keep the ledger on a local disk"
             ) from error
         except BaseException:  # an interrupt while waiting
             _descriptors.drop(descriptor)
@@ -114,7 +114,8 @@ class _Place:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     wanted: int = 0
-    holder: int | None = None
+    holder: int | None = None  # a thread
+    descriptor: int | None = None
 
 
 class Holds:
@@ -141,22 +142,29 @@ class Holds:
         with guard:
             place = places.setdefault(name, _Place())
             if place.holder == threading.get_ident():
-                raise LedgerError(f"{name!r} is held by this thread already; do not nest it")
+                raise LedgerError(f"{name!r} is held by this thread already: do not nest it")
             place.wanted += 1
         try:
             with place.lock:
                 place.holder = threading.get_ident()
                 try:
-                    with exclusive(self._place(name), remove=self._remove):
+                    with exclusive(self._place(name), remove=self._remove) as place.descriptor:
                         yield
                 finally:
-                    place.holder = None
+                    place.holder = place.descriptor = None
         finally:
             if self._guard is guard:  # else a fork happened inside the block: not our holds
                 with guard:
                     place.wanted -= 1
                     if not place.wanted:
                         del places[name]
+
+    def held(self, name: str) -> bool:
+        """Whether this thread holds ``name`` still: not if its file was taken away meanwhile."""
+        place = self._places.get(name)
+        if place is None or place.holder != threading.get_ident() or place.descriptor is None:
+            return False
+        return _is_still(self._place(name), place.descriptor)
 
 
 _holds: weakref.WeakSet[Holds] = weakref.WeakSet()

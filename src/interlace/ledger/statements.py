@@ -1,23 +1,26 @@
 """What is asked of the table of events, in SQLAlchemy Core; the same for every database.
 
-The tables' definitions belong to each database's own file. Every read here is served by an
-index in time that does not grow with the history (tests/ledger look at the query plans).
+The tables' definitions belong to each database's own folder. A read by account or session is
+served by an index in time that does not grow with the history (tests/ledger look at the
+query plans); one by dataset goes through the events of its kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, TypeAlias, cast
 
 import sqlalchemy as sa
 
-from interlace.core.errors import LedgerCorrupt, ParameterError
+from interlace.core.errors import ParameterError
 from interlace.ledger.canonical import parse
-from interlace.ledger.interface import ANSWER, Event, Head
+from interlace.ledger.interface import ANSWER, Event, Head, Names
 
-META: Final = sa.table("meta", sa.column("version", sa.Integer), sa.column("ledger", sa.Text))
-EVENTS: Final = sa.table(
+#: What makes a database one ledger: its version and its id.
+META = sa.table("meta", sa.column("version", sa.Integer), sa.column("ledger", sa.Text))
+#: The only other table.
+EVENTS = sa.table(
     "events",
     sa.column("seq", sa.Integer),
     sa.column("kind", sa.Text),
@@ -31,16 +34,17 @@ EVENTS: Final = sa.table(
     sa.column("hash", sa.Text),
 )
 
-IDENTITY: Final = sa.select(META.c.version, META.c.ledger)
-INSERT: Final = sa.insert(EVENTS)
-CHAIN: Final = sa.select(*EVENTS.c).order_by(EVENTS.c.seq)
-HEAD: Final = sa.select(EVENTS.c.seq, EVENTS.c.hash).order_by(EVENTS.c.seq.desc()).limit(1)
-BY_ROUND: Final = sa.select(*EVENTS.c).where(
-    EVENTS.c.kind == sa.literal_column(f"'{ANSWER}'"),
-    EVENTS.c.session == sa.bindparam("session"),
-    EVENTS.c.round == sa.bindparam("round"),
+IDENTITY = sa.select(META.c.version, META.c.ledger)
+INSERT = sa.insert(EVENTS)
+HEAD = sa.select(EVENTS.c.seq, EVENTS.c.hash).order_by(EVENTS.c.seq.desc()).limit(1)
+#: A page of the chain, whatever the numbers of its rows are.
+CHAIN = (
+    sa.select(*EVENTS.c)
+    .where(EVENTS.c.seq >= sa.bindparam("first"))
+    .order_by(EVENTS.c.seq)
+    .limit(sa.bindparam("page"))
 )
-BY_KEY: Final = sa.select(*EVENTS.c).where(
+BY_KEY = sa.select(*EVENTS.c).where(
     EVENTS.c.kind == sa.literal_column(f"'{ANSWER}'"),
     EVENTS.c.session == sa.bindparam("session"),
     EVENTS.c.key == sa.bindparam("key"),
@@ -48,92 +52,83 @@ BY_KEY: Final = sa.select(*EVENTS.c).where(
 
 #: A salt in front of every secret: the hash of an event must not let anybody who knows its
 #: other columns try out the secret, which may be one of few numbers.
-SALT: Final = 32
+SALT = 32
 
-PAGE: Final = 512
+#: How many events are read at once.
+PAGE = 512
 
+Rows: TypeAlias = Sequence[Sequence[Any]]
 #: Runs a select with its parameters and returns all rows.
-Run = Callable[[sa.Select[Any], dict[str, Any]], Sequence[Sequence[Any]]]
+Run: TypeAlias = Callable[[sa.Select[Any], dict[str, Any]], Rows]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which events are wanted, and in which order."""
+    """Which events are wanted."""
 
-    kind: str | None = None
+    kind: str
     account: str | None = None
     session: str | None = None
     dataset: str | None = None
-    newest_first: bool = False
 
-    def statement(self) -> sa.Select[Any]:
-        """One page of it, between the numbers ``after`` and ``until``, at most ``page`` long.
+    @classmethod
+    def of(cls, kind: str, names: Names) -> Selection:
+        """Raises ParameterError for None and all else that is no text: a name that is None by
+        mistake must not select everybody's events."""
+        for name, value in {"kind": kind, **names}.items():
+            if not isinstance(value, str):
+                raise ParameterError(name, f"must be text, got a {type(value).__name__}")
+        return cls(kind, **names)
 
-        Only the narrowest column given may choose the index; without statistics a planner
-        could take an account's whole history for one session's.
-        """
-        columns = EVENTS.c
-        where = [columns.seq > sa.bindparam("after"), columns.seq <= sa.bindparam("until")]
-        if self.kind is not None:
-            where.append(columns.kind == sa.bindparam("kind"))
-        wanted = [
-            name for name in ("session", "account", "dataset") if getattr(self, name) is not None
-        ]
-        for place, name in enumerate(wanted):
-            column = columns[name]
-            where.append((_unindexed(column) if place else column) == sa.bindparam(name))
-        order = columns.seq.desc() if self.newest_first else columns.seq
-        return sa.select(*columns).where(*where).order_by(order).limit(sa.bindparam("page"))
+    def page(self) -> sa.Select[Any]:
+        """One page of it, between the numbers ``after`` and ``until``, at most ``page`` long."""
+        seq = EVENTS.c.seq
+        between = seq > sa.bindparam("after"), seq <= sa.bindparam("until")
+        return self._all().where(*between).order_by(seq).limit(sa.bindparam("page"))
+
+    def last(self) -> sa.Select[Any]:
+        """The latest of it."""
+        return self._all().order_by(EVENTS.c.seq.desc()).limit(1)
 
     def parameters(self) -> dict[str, Any]:
-        """The values of the names in ``statement``, without the page's."""
+        """The values of the names in both, without the page's."""
         names = ("kind", "account", "session", "dataset")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
+    def _all(self) -> sa.Select[Any]:
+        """Only the narrowest name given may choose the index; without statistics a planner
+        could take an account's whole history for one session's."""
+        wanted = sa.select(*EVENTS.c).where(EVENTS.c.kind == sa.bindparam("kind"))
+        names = [name for name in ("session", "account", "dataset") if name in self.parameters()]
+        for place, name in enumerate(names):
+            free = place == 0 and name != "dataset"
+            column = EVENTS.c[name] if free else sa.func.coalesce(EVENTS.c[name], sa.null())
+            wanted = wanted.where(column == sa.bindparam(name))
+        return wanted
 
-def _unindexed(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    return sa.func.coalesce(column, sa.null())
+
+#: The largest number that an event can have.
+_LARGEST = 2**63 - 1
 
 
-_BEYOND: Final = 2**63 - 1
-
-
-def pages(run: Run, wanted: Selection, after: int, limit: int | None) -> Iterator[Event]:
+def pages(run: Run, wanted: Selection, after: int) -> Iterator[Event]:
     """The wanted events; the first page is read at once, which fixes what belongs to them."""
-    if limit is not None and limit < 1:
-        raise ParameterError("limit", f"must be at least 1, or None for no limit, got {limit}")
-    statement, values = wanted.statement(), wanted.parameters()
+    statement, values = wanted.page(), wanted.parameters()
 
-    def page(after: int, until: int, left: int | None) -> list[Event]:
-        size = PAGE if left is None else min(PAGE, left)
-        rows = run(statement, {**values, "after": after, "until": until, "page": size})
+    def page(after: int, until: int) -> list[Event]:
+        rows = run(statement, {**values, "after": after, "until": until, "page": PAGE})
         return [event(row) for row in rows]
 
-    first = page(after, _BEYOND, limit)
-    if len(first) < PAGE or len(first) == limit:
-        return iter(first)
-    until = first[0].seq if wanted.newest_first else head_seq(run)
-    return _further(page, first, wanted.newest_first, after, until, limit)
+    first = page(after, _LARGEST)
+    return iter(first) if len(first) < PAGE else _further(page, first, head_seq(run))
 
 
 def _further(
-    page: Callable[[int, int, int | None], list[Event]],
-    found: list[Event],
-    newest_first: bool,
-    after: int,
-    until: int,
-    left: int | None,
+    page: Callable[[int, int], list[Event]], found: list[Event], until: int
 ) -> Iterator[Event]:
     while found:
         yield from found
-        left = None if left is None else left - len(found)
-        if left == 0:
-            return
-        if newest_first:
-            until = found[-1].seq - 1
-        else:
-            after = found[-1].seq
-        found = page(after, until, left)
+        found = page(found[-1].seq, until)
 
 
 def head_seq(run: Run) -> int:
@@ -151,11 +146,16 @@ def read_head(run: Run, start: Head) -> Head:
 def event(row: Sequence[Any]) -> Event:
     """An event from its columns. Raises LedgerCorrupt if its body cannot be read."""
     seq, kind, dataset, account, session, round_, key, body, secret, hash_ = row
-    try:
-        contents = parse(body)
-    except LedgerCorrupt as error:
-        raise LedgerCorrupt(str(error), seq) from None
     opened = None if secret is None else bytes(secret)[SALT:]
     return Event(
-        seq, kind, dataset, account, session, round_, key, contents, opened, cast("str", hash_)
+        seq,
+        kind,
+        dataset,
+        account,
+        session,
+        round_,
+        key,
+        parse(body, seq),
+        opened,
+        cast("str", hash_),
     )

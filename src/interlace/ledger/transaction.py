@@ -5,9 +5,8 @@ from __future__ import annotations
 import secrets
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Final, final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Unpack, final
 
 import sqlalchemy as sa
 
@@ -20,50 +19,29 @@ from interlace.core.errors import (
 )
 from interlace.ledger import statements
 from interlace.ledger.canonical import canonical, link, text
-from interlace.ledger.interface import ACCOUNT, ANSWER, DATASET, SESSION, Event, Head
+from interlace.ledger.interface import ACCOUNT, ANSWER, DATASET, SESSION, Event, Head, Names
+from interlace.ledger.statements import Selection
 
 
 class SQLReads(ABC):
     """The reads of the interface, over whatever runs a select."""
 
     @abstractmethod
-    def _run(self, statement: sa.Select[Any], values: dict[str, Any]) -> Sequence[Sequence[Any]]:
+    def _run(self, statement: sa.Select[Any], values: dict[str, Any]) -> statements.Rows:
         """Run one select and return all its rows."""
 
     @abstractmethod
     def head(self) -> Head:
         """Number and hash of the last event."""
 
-    def events(
-        self,
-        kind: str | None = None,
-        *,
-        account: str | None = None,
-        session: str | None = None,
-        dataset: str | None = None,
-        after: int = 0,
-        newest_first: bool = False,
-        limit: int | None = None,
-    ) -> Iterator[Event]:
+    def events(self, kind: str, *, after: int = 0, **names: Unpack[Names]) -> Iterator[Event]:
         """The events that match everything given and have ``seq > after``, in order."""
-        wanted = statements.Selection(kind, account, session, dataset, newest_first)
-        return statements.pages(self._run, wanted, after, limit)
+        return statements.pages(self._run, Selection.of(kind, names), after)
 
-    def last(
-        self,
-        kind: str | None = None,
-        *,
-        account: str | None = None,
-        session: str | None = None,
-        dataset: str | None = None,
-    ) -> Event | None:
+    def last(self, kind: str, **names: Unpack[Names]) -> Event | None:
         """The latest event that matches everything given."""
-        wanted = statements.Selection(kind, account, session, dataset, newest_first=True)
-        return next(statements.pages(self._run, wanted, 0, 1), None)
-
-    def answer(self, session: str, round: int) -> Event | None:
-        """The answer that a session gave in a round."""
-        return self._one(statements.BY_ROUND, {"session": session, "round": round})
+        wanted = Selection.of(kind, names)
+        return self._one(wanted.last(), wanted.parameters())
 
     def answer_by_key(self, session: str, key: str) -> Event | None:
         """The answer that a session gave under an idempotency key."""
@@ -74,12 +52,12 @@ class SQLReads(ABC):
         return statements.event(rows[0]) if rows else None
 
 
-#: What a kind of event must carry, because its identity is made of it.
-_NEEDED: Final[dict[str, tuple[str, ...]]] = {
+#: What a kind of event must carry: its identity, and to whom and what it belongs.
+_NEEDED: dict[str, tuple[str, ...]] = {
     DATASET: ("dataset",),
     ACCOUNT: ("account",),
-    SESSION: ("session",),
-    ANSWER: ("session", "round"),
+    SESSION: ("dataset", "account", "session"),
+    ANSWER: ("dataset", "account", "session", "round"),
 }
 
 
@@ -87,17 +65,20 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
 class SQLTransaction(SQLReads):
     """One exclusive, open transaction; usable by its own thread until its block ends.
 
-    ``translated`` turns the database's errors into the ledger's.
+    ``run`` runs a statement and turns the database's errors into the ledger's; ``holds`` tells
+    whether this thread still holds a session.
     """
 
     def __init__(
         self,
         connection: sa.Connection,
+        run: Callable[[sa.Connection, sa.Executable, dict[str, Any]], statements.Rows],
+        holds: Callable[[str], bool],
         start: Head,
-        translated: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._connection = connection
-        self._translated = translated
+        self._runs = run
+        self._holds = holds
         self._thread: int | None = threading.get_ident()
         self._head = statements.read_head(self._run, start)
 
@@ -138,36 +119,49 @@ class SQLTransaction(SQLReads):
         for name in _NEEDED.get(kind, ()):
             if row[name] is None:
                 raise ParameterError(name, f"is required for an event of kind {kind!r}")
+        self._check_hold(row)
         row["hash"] = link(self._head.hash, tuple(row.values()))
-        try:
-            with self._translated():
-                self._connection.execute(statements.INSERT, row)
-        except AlreadyRecorded:
-            raise self._refusal(row) from None
+        if not self._inserted(row):
+            raise self._refusal(row)
         self._head = Head(row["seq"], row["hash"])
         return statements.event(tuple(row.values()))
 
+    def _check_hold(self, row: dict[str, Any]) -> None:
+        """If its lock file was taken away, another process may have drawn for the same round:
+        which of the two is recorded must not be left to a race (R5)."""
+        if row["kind"] == ANSWER and not self._holds(row["session"]):
+            raise LedgerError(
+                f"session {row['session']!r} is not held by this thread, or its lock file was "
+                "taken away; nothing was recorded: acquire the session and ask again"
+            )
+
+    def _inserted(self, row: dict[str, Any]) -> bool:
+        try:
+            self._runs(self._connection, statements.INSERT, row)
+        except AlreadyRecorded:
+            return False
+        return True
+
     def _refusal(self, row: dict[str, Any]) -> InterlaceError:
-        if row["kind"] in (ACCOUNT, DATASET):
-            kind = row["kind"]
-            return NameTaken(f"{kind}: {row[kind]!r} exists already; choose another name")
-        if row["kind"] == SESSION:
-            return AlreadyRecorded(f"session {row['session']!r} exists already")
-        taken = self.answer(row["session"], row["round"])
-        what = f"round {row['round']}" if taken else f"key {row['key']!r}"
+        kind, session, key = row["kind"], row["session"], row["key"]
+        if kind in (ACCOUNT, DATASET):
+            return NameTaken(f"{kind}: {row[kind]!r} exists already: choose another name")
+        if kind == SESSION:
+            return AlreadyRecorded(f"session {session!r} exists already: choose another id")
+        taken = key is not None and self.answer_by_key(session, key)
+        what = f"key {key!r}" if taken else f"round {row['round']}"
         return AlreadyRecorded(
-            f"session {row['session']!r} has answered {what} already; read that answer instead"
+            f"session {session!r} has answered {what} already: read that answer instead"
         )
 
-    def _run(self, statement: sa.Select[Any], values: dict[str, Any]) -> Sequence[Sequence[Any]]:
+    def _run(self, statement: sa.Select[Any], values: dict[str, Any]) -> statements.Rows:
         self._check()
-        with self._translated():
-            return self._connection.execute(statement, values).fetchall()
+        return self._runs(self._connection, statement, values)
 
     def _check(self) -> None:
         if self._thread != threading.get_ident():
             raise LedgerError(
-                "the transaction has ended or belongs to another thread; begin one of your own"
+                "the transaction has ended or belongs to another thread: begin one of your own"
             )
 
 

@@ -13,19 +13,23 @@ import sqlite3
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from interlace.core.errors import AlreadyRecorded, LedgerCorrupt, LedgerError
+from interlace.ledger.sqlite.schema import OLD_COPY
+from interlace.ledger.statements import Rows
 
-_BUSY_SECONDS: Final = 60  # a second line: writers already wait on the ledger's own lock
-_PATIENCE: Final = 10  # seconds, for blocks of other threads that should be short
+_T = TypeVar("_T")
 
-_PRAGMAS: Final = (
+_BUSY_SECONDS = 60  # a second line: writers already wait on the ledger's own lock
+_PATIENCE = 10  # seconds, for blocks of other threads that should be short
+
+_PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a commit has reached the disk when it returns
     "PRAGMA fullfsync = ON",  # the same on macOS
     "PRAGMA checkpoint_fullfsync = ON",
@@ -78,19 +82,15 @@ class Connections:
         """
         process = os.getpid()
         with self._using():
-            with translated():
-                connection = self._engine.connect()
+            connection = translated(self._engine.connect)
             try:
-                with translated():
-                    connection.execution_options(interlace_immediate=immediate).begin()
+                translated(connection.execution_options(interlace_immediate=immediate).begin)
                 yield connection
                 if os.getpid() == process:
-                    with translated():
-                        connection.commit()
+                    translated(connection.commit)
             finally:
                 if os.getpid() == process:
-                    with translated():
-                        connection.close()  # rolls back what was not committed
+                    translated(connection.close)  # rolls back what was not committed
                 else:
                     _inherited.append(connection)
 
@@ -101,10 +101,10 @@ class Connections:
             # A thread that is inside already must get through, or the fork waits for ever.
             gate.wait_for(lambda: me in users or not self._forking)
             if self._closed:
-                raise LedgerError("the ledger was closed; open it again")
+                raise LedgerError("the ledger was closed: open it again")
             if self._broken:
                 raise LedgerError(
-                    "this process was forked inside a transaction and cannot use the ledger; "
+                    "this process was forked inside a transaction and cannot use the ledger: "
                     "fork outside of transactions"
                 )
             users[me] += 1
@@ -153,8 +153,8 @@ class Connections:
 _alive: weakref.WeakSet[Connections] = weakref.WeakSet()
 #: A child's copies of its parent's open transactions. Rolling one back would reach into the
 #: shared index of the write-ahead log, so they are kept, untouched, for ever.
-_inherited: Final[list[sa.Connection]] = []
-_forking: Final[list[Connections]] = []
+_inherited: list[sa.Connection] = []
+_forking: list[Connections] = []
 
 
 def _before() -> None:
@@ -183,17 +183,31 @@ def _begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
 
-_DAMAGE: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_DUPLICATE: Final = {sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY}
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_DUPLICATE = {sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY}
 
 
-@contextlib.contextmanager
-def translated() -> Iterator[None]:
-    """Turn the database's errors into the ledger's, which hold no contents of the ledger."""
+def translated(work: Callable[[], _T]) -> _T:
+    """Do the work, and turn the database's errors into the ledger's.
+
+    Raised outside the handler: the database's own error holds the statement's parameters,
+    and would stay within reach as the context of the new one.
+    """
     try:
-        yield
+        return work()
     except (DBAPIError, sqlite3.Error) as error:
-        raise _translation(error.orig if isinstance(error, DBAPIError) else error) from None
+        failure = _translation(error.orig if isinstance(error, DBAPIError) else error)
+    raise failure
+
+
+def run(connection: sa.Connection, statement: sa.Executable, values: dict[str, Any]) -> Rows:
+    """Run one statement; all its rows, or none for one that gives none."""
+
+    def rows() -> Rows:
+        result = connection.execute(statement, values)
+        return result.fetchall() if result.returns_rows else []
+
+    return translated(rows)
 
 
 def _translation(cause: BaseException | None) -> LedgerError:
@@ -202,9 +216,9 @@ def _translation(cause: BaseException | None) -> LedgerError:
         return AlreadyRecorded("the ledger holds an event of that identity already")
     if code is None and "decode" in str(cause):
         # Python's own message would quote the undecodable contents.
-        return LedgerCorrupt("the database holds text that is not UTF-8; restore a backup")
+        return LedgerCorrupt(f"the database holds text that is not UTF-8: {OLD_COPY}")
     if isinstance(code, int) and code & 0xFF in _DAMAGE:
-        return LedgerCorrupt(f"the database is damaged ({cause}); restore a backup")
+        return LedgerCorrupt(f"the database is damaged ({cause}): {OLD_COPY}")
     return LedgerError(
-        f"the ledger's database failed ({cause}). Check the disk's space and permissions"
+        f"the ledger's database failed ({cause}): check the disk's space and permissions"
     )

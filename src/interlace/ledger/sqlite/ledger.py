@@ -9,24 +9,25 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self, final
+from typing import Any, Self, final
 
 import sqlalchemy as sa
-from sqlalchemy.exc import MultipleResultsFound, NoResultFound
 
-from interlace.core.errors import LedgerCorrupt, LedgerError
+from interlace.core.errors import LedgerCorrupt, LedgerError, ParameterError
 from interlace.ledger import statements
 from interlace.ledger.canonical import follow, genesis
 from interlace.ledger.interface import Head
 from interlace.ledger.locks import Holds, exclusive, in_folder
 from interlace.ledger.sqlite import schema
-from interlace.ledger.sqlite.connections import Connections, translated
+from interlace.ledger.sqlite.connections import Connections, run, translated
 from interlace.ledger.transaction import SQLReads, SQLTransaction
 
-_DATABASE: Final = "ledger.sqlite3"
-_LOCK: Final = "ledger.lock"
-_HOLDS: Final = "locks"
+#: In the ledger's folder: the database, the lock of its writers, and a folder of other locks.
+_DATABASE, _LOCK, _HOLDS = "ledger.sqlite3", "ledger.lock", "locks"
+#: The smallest number that a row can have, by whoever's hand.
+_LOWEST = -(2**63)
 
 
 @final
@@ -46,19 +47,22 @@ class SQLiteLedger(SQLReads):
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, create: bool = True) -> None:
+        if "\0" in os.fspath(folder):
+            raise ParameterError("folder", "holds NUL, which no name of a folder does")
         self._folder = Path(folder).absolute()
         database = self._folder / _DATABASE
         if not create and not database.is_file():
-            raise LedgerError(f"there is no ledger in {self._folder}; name the right folder")
+            raise LedgerError(f"there is no ledger in {self._folder}: name the right folder")
         try:
-            (self._folder / _HOLDS).mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self._folder / _HOLDS).mkdir(mode=0o700, exist_ok=True)
             if not database.exists():  # it appears complete, or not at all
-                with translated(), exclusive(self._folder / _LOCK):
+                with exclusive(self._folder / _LOCK):
                     if not database.exists():
-                        schema.create(database)
+                        translated(partial(schema.create, database))
         except OSError as error:
             raise LedgerError(
-                f"cannot keep a ledger in {self._folder}: {error.strerror}. It needs a folder "
+                f"cannot keep a ledger in {self._folder}: {error.strerror}: it needs a folder "
                 "that this user can write to"
             ) from error
         self._names = Holds(in_folder(self._folder / _HOLDS), remove=True)
@@ -81,7 +85,7 @@ class SQLiteLedger(SQLReads):
             self._writer.hold("transaction"),
             self._connections.lend(immediate=True) as connection,
         ):
-            transaction = SQLTransaction(connection, self._genesis, translated)
+            transaction = SQLTransaction(connection, run, self._names.held, self._genesis)
             try:
                 yield transaction
             finally:
@@ -97,14 +101,24 @@ class SQLiteLedger(SQLReads):
 
     def verify(self, head: Head | None = None) -> Head:
         """Read everything, recompute the chain, and return the head; see the interface."""
+        reached = follow(self._check(), self._chain(), head)
         with self._connections.lend() as connection:
-            start = _check_database(connection)
-            reached = follow(start, _rows(connection), head)
-            with translated():
-                problems = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalars().all()
-        if problems != ["ok"]:
-            raise LedgerCorrupt(f"the database is damaged ({problems[0]}); restore a backup")
+            ((problem,), *_) = run(connection, sa.text("PRAGMA integrity_check(1)"), {})
+        if problem != "ok":
+            raise LedgerCorrupt(f"the database is damaged ({problem}): {schema.OLD_COPY}")
         return reached
+
+    def _chain(self) -> Iterator[Sequence[Any]]:
+        """All events. A connection is lent for one page at a time: a fork waits for lenders."""
+        values = {"first": _LOWEST, "page": statements.PAGE}
+        read = statements.PAGE
+        while read == statements.PAGE:
+            read = 0
+            with self._connections.lend() as connection:
+                rows = _rows(connection, values)
+                while (row := _next(rows, values["first"])) is not None:
+                    yield row
+                    read, values["first"] = read + 1, row[0] + 1
 
     def close(self) -> None:
         """Give up all connections. The ledger cannot be used any more."""
@@ -116,34 +130,41 @@ class SQLiteLedger(SQLReads):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _run(self, statement: sa.Select[Any], values: dict[str, Any]) -> Sequence[Sequence[Any]]:
-        with self._connections.lend() as connection, translated():
-            return connection.execute(statement, values).fetchall()
+    def _run(self, statement: sa.Select[Any], values: dict[str, Any]) -> statements.Rows:
+        with self._connections.lend() as connection:
+            return run(connection, statement, values)
 
 
 def _check_database(connection: sa.Connection) -> Head:
     """Check that this is a whole ledger of this version; return its genesis."""
-    with translated():
-        found = {str(name): sql for name, sql in connection.exec_driver_sql(schema.OBJECTS)}
-    try:
-        with translated():
-            version, ledger = connection.execute(statements.IDENTITY).one()
-    except (LedgerError, NoResultFound, MultipleResultsFound):
+    found = {str(name): sql for name, sql in run(connection, sa.text(schema.OBJECTS), {})}
+    identity = _identity(connection)
+    if len(identity) != 1:
         raise LedgerError(
-            "the database is not a ledger; name a folder that holds one, or an empty one"
-        ) from None
+            "the database is not a ledger: name a folder that holds one, or an empty one"
+        )
+    version, ledger = identity[0]
     schema.check_version(version)
     schema.check_definition(found)
     return genesis(str(ledger))
 
 
-def _rows(connection: sa.Connection) -> Iterator[Sequence[Any]]:
-    """All events, one by one, so that one that cannot be read is named."""
-    read = 0
+def _identity(connection: sa.Connection) -> statements.Rows:
+    """The rows that say which ledger this is; none in a database without them."""
     try:
-        with translated():
-            for row in connection.execute(statements.CHAIN):
-                yield row
-                read = row[0]
+        return run(connection, statements.IDENTITY, {})
+    except LedgerError:
+        return []
+
+
+def _rows(connection: sa.Connection, values: dict[str, int]) -> Iterator[Sequence[Any]]:
+    yield from connection.execute(statements.CHAIN, values)
+
+
+def _next(rows: Iterator[Sequence[Any]], number: int) -> Sequence[Any] | None:
+    """The next row, if there is one; what cannot be read is named by its number."""
+    try:
+        return translated(lambda: next(rows, None))
     except LedgerCorrupt as error:
-        raise error if error.event else LedgerCorrupt(str(error), read + 1) from None
+        problem = str(error)
+    raise LedgerCorrupt(problem, max(number, 1))

@@ -11,14 +11,20 @@ import sqlite3
 import uuid
 from contextlib import closing
 from pathlib import Path
-from typing import Final
 
 from interlace.core.errors import LedgerCorrupt, LedgerError
 from interlace.ledger.interface import ACCOUNT, ANSWER, DATASET, SESSION
 
-VERSION: Final = 1
+#: What a ledger of this release says it is.
+VERSION = 1
 
-_OLDEST_SQLITE: Final = (3, 37, 0)  # STRICT tables
+#: The advice for a ledger that lost something.
+OLD_COPY = (
+    "ask the custodian, and put no older copy back without them: it would forget what was "
+    "spent and answer again"
+)
+
+_OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 
 
 def _index(name: str, columns: str, condition: str, *, unique: bool = False) -> tuple[str, str]:
@@ -30,25 +36,25 @@ def _forbid(name: str, when: str, reason: str) -> tuple[str, str]:
     return name, f"CREATE TRIGGER {name} BEFORE {when} BEGIN SELECT RAISE(ABORT, '{reason}'); END"
 
 
-_APPEND_ONLY: Final = "the ledger is append-only"
+_APPEND_ONLY = "the ledger is append-only"
 
-_META: Final = (
+_META = (
     "CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), "
     "version INTEGER NOT NULL, ledger TEXT NOT NULL) STRICT"
 )
-_EVENTS: Final = (
+_EVENTS = (
     "CREATE TABLE events (seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, dataset TEXT, "
     "account TEXT, session TEXT, round INTEGER, key TEXT, body TEXT NOT NULL, "
     "secret BLOB, hash TEXT NOT NULL CHECK (length(hash) = 64)) STRICT"
 )
 # INSERT OR REPLACE fires no delete trigger: the next number must be the only one allowed.
-_IN_ORDER: Final = (
+_IN_ORDER = (
     "INSERT ON events WHEN NEW.seq <> "
     "coalesce((SELECT seq FROM events ORDER BY seq DESC LIMIT 1), 0) + 1"
 )
 
 #: Every object of the database, by name. The rowid (seq) ends each index by itself.
-DEFINITION: Final[dict[str, str]] = dict(
+DEFINITION: dict[str, str] = dict(
     [
         ("meta", _META),
         ("events", _EVENTS),
@@ -58,12 +64,8 @@ DEFINITION: Final[dict[str, str]] = dict(
         _index("one_answer", "session, round", f"kind = '{ANSWER}'", unique=True),
         _index("one_key", "session, key", f"kind = '{ANSWER}' AND key IS NOT NULL", unique=True),
         ("by_kind", "CREATE INDEX by_kind ON events (kind)"),
-        _index("by_account", "account", "account IS NOT NULL"),
         _index("by_account_kind", "account, kind", "account IS NOT NULL"),
-        _index("by_session", "session", "session IS NOT NULL"),
         _index("by_session_kind", "session, kind", "session IS NOT NULL"),
-        _index("by_dataset", "dataset", "dataset IS NOT NULL"),
-        _index("by_dataset_kind", "dataset, kind", "dataset IS NOT NULL"),
         _forbid("events_in_order", _IN_ORDER, "events are numbered without gaps"),
         _forbid("events_no_update", "UPDATE ON events", _APPEND_ONLY),
         _forbid("events_no_delete", "DELETE ON events", _APPEND_ONLY),
@@ -73,7 +75,7 @@ DEFINITION: Final[dict[str, str]] = dict(
 )
 
 #: Lists every object of a database, to be compared with the definition.
-OBJECTS: Final = "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+OBJECTS = "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'"
 
 
 def create(path: Path) -> None:
@@ -83,15 +85,10 @@ def create(path: Path) -> None:
     about to be made: it is one that lost its contents, and is refused.
     """
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
-        raise LedgerError(
-            f"SQLite {sqlite3.sqlite_version} is too old; a ledger needs 3.37 or later"
-        )
+        raise LedgerError(f"SQLite {sqlite3.sqlite_version} is too old: install 3.37 or later")
     for leftover in (path.with_name(path.name + "-wal"), path.with_name(path.name + "-journal")):
         if leftover.exists():
-            raise LedgerError(
-                f"{path} is missing but {leftover.name} is there: restore the database from a "
-                "backup, or take the remains away to start without any history"
-            )
+            raise LedgerError(f"{path} is missing but {leftover.name} is there: {OLD_COPY}")
     made = path.with_name(path.name + ".new")
     made.unlink(missing_ok=True)  # what a crash in here has left
     os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # holds secrets
@@ -103,7 +100,7 @@ def create(path: Path) -> None:
         connection.execute("INSERT INTO meta VALUES (1, ?, ?)", (VERSION, uuid.uuid4().hex))
         connection.execute("COMMIT")
         if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
-            raise LedgerError(f"{path.parent} does not allow WAL; use a local disk")
+            raise LedgerError(f"{path.parent} does not allow WAL: use a local disk")
     made.rename(path)
     for folder in (path.parent, path.parent.parent):
         _sync(folder)
@@ -121,7 +118,7 @@ def check_version(version: object) -> None:
     """Raise LedgerError unless this release writes ledgers of that version."""
     if version != VERSION:
         raise LedgerError(
-            f"the ledger has schema version {version}, this release reads version {VERSION}; "
+            f"the ledger has schema version {version}, this release reads version {VERSION}: "
             "use the release that wrote it, or a newer one"
         )
 
@@ -130,9 +127,11 @@ def check_definition(found: dict[str, str | None]) -> None:
     """Raise LedgerCorrupt unless a database's objects are exactly those of a ledger."""
     for name, statement in DEFINITION.items():
         if name not in found:
-            raise LedgerCorrupt(f"the database has lost its {name}; restore a backup")
+            raise LedgerCorrupt(f"the database has lost its {name}: {OLD_COPY}")
         if found[name] != statement:
-            raise LedgerCorrupt(f"the definition of {name} was changed; restore a backup")
+            raise LedgerCorrupt(f"the definition of {name} was changed: {OLD_COPY}")
     extra = sorted(found.keys() - DEFINITION.keys())
     if extra:
-        raise LedgerCorrupt(f"the database holds objects that are not the ledger's: {extra}")
+        raise LedgerCorrupt(
+            f"the database holds {extra}, which are not the ledger's: take them away"
+        )
