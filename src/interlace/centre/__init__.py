@@ -2,9 +2,9 @@
 
 from interlace.centre.account import Account
 from interlace.centre.answers import Answer
-from interlace.centre.audit import Audit, audit
+from interlace.centre.audit import Audit
 from interlace.centre.centre import Centre
 from interlace.centre.coalition import CoalitionGuarantee
 from interlace.centre.session import Session
 
-__all__ = ["Account", "Answer", "Audit", "Centre", "CoalitionGuarantee", "Session", "audit"]
+__all__ = ["Account", "Answer", "Audit", "Centre", "CoalitionGuarantee", "Session"]
