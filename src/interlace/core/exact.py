@@ -16,7 +16,8 @@ from interlace.core.errors import ParameterError
 #: What a caller may hand in wherever a real number is expected.
 Real = int | float | Fraction | Decimal
 
-_LARGEST_BITS = 4096
+#: The longest exact form, in bits, that a parameter may have.
+LARGEST_BITS = 4096
 
 
 def rational(
@@ -67,7 +68,7 @@ def _read(value: Real, name: str) -> Fraction:
         if abs(decimal.adjusted()) > 1000 or len(decimal.as_tuple().digits) > 1000:
             raise ParameterError(name, "its magnitude or precision is beyond what is supported")
         exact = Fraction(decimal)
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _LARGEST_BITS:
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > LARGEST_BITS:
         raise ParameterError(name, "its exact form is longer than 4096 bits")
     return exact
 

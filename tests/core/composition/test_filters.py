@@ -92,8 +92,68 @@ def test_a_pure_budget_refuses_every_delta() -> None:
     assert f.admits(ApproxDP(1, 0))
     assert not f.admits(ApproxDP(1, 1e-300))
     with pytest.raises(BudgetExceeded) as refused:
-        f.admit(ZCDP(0.1), delta=1e-6)
+        f.admit(ApproxDP(1, 1e-6))
     assert isinstance(refused.value.requested, ApproxDP)
+    with pytest.raises(ParameterError, match="a pure budget holds no delta"):
+        f.admit(ZCDP(0.1), delta=1e-6)
+    with pytest.raises(ParameterError, match="a pure budget holds no delta"):
+        f.admit(PureDP(0.1), delta=1e-6)
+    with pytest.raises(Unproven, match="a pure budget holds no delta"):
+        f.admit(ZCDP(0.1))
+    f.admit(PureDP(0.125), delta=0)
+    assert f.spent == PureDP(0.125)
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 3**400), Fraction(1, 3**2500), Fraction(1, 7)])
+def test_a_budget_holds_itself_however_long_it_is(value: Fraction) -> None:
+    for budget in (PureDP(value), ZCDP(value), ApproxDP(value, value)):
+        f = Filter(budget)
+        f.admit(budget)
+        assert f.spent == budget
+        assert not f.admits(type(budget)(*(Fraction(1, 2**4000),) * _parameters(budget)))
+        with pytest.raises(BudgetExceeded):
+            f.admit(budget)
+
+
+def _parameters(guarantee: PureDP | ApproxDP | ZCDP) -> int:
+    return 2 if isinstance(guarantee, ApproxDP) else 1
+
+
+def test_long_exact_forms_are_told_shortened_down() -> None:
+    budget = Fraction(1, 2) + Fraction(1, 3**2500)
+    f = Filter(PureDP(budget))
+    f.admit(PureDP(Fraction(1, 5**900)))
+    left = f.remaining
+    assert isinstance(left, PureDP)
+    exact = budget - Fraction(1, 5**900)
+    assert exact * (1 - Fraction(1, 2**120)) <= left.epsilon0 <= exact
+    with pytest.raises(BudgetExceeded) as refused:
+        f.admit(PureDP(5))
+    assert refused.value.remaining == left
+
+
+def test_plans_of_long_parameters_are_charged_quickly_and_up() -> None:
+    steps = [Fraction(1, (1 << 2000) + 2 * i + 1) for i in range(60)]
+    charge = Filter(PureDP(1)).charge(compose([PureDP(x) for x in steps]))
+    assert isinstance(charge, PureDP)
+    total = sum(steps)
+    assert total <= charge.epsilon0 <= total * (1 + Fraction(1, 2**110))
+
+
+def test_a_subclass_may_not_slip_in() -> None:
+    class Liar(PureDP):
+        @property
+        def guarantee(self) -> PureDP:
+            return PureDP(0)
+
+    for bad in (Liar(5), compose([PureDP(5)])):
+        with pytest.raises(ParameterError, match=r"^budget: "):
+            Filter(bad)  # type: ignore[arg-type]  # what is tested
+    f = Filter(PureDP(1))
+    with pytest.raises(ParameterError, match=r"^items\[0\]: .*not Liar"):
+        f.admit(Liar(0))
+    with pytest.raises(ParameterError, match=r"^items\[0\]: "):
+        compose([PureDP(1), Liar(5)][1:])
     assert f.spent == PureDP(0)
 
 
@@ -106,7 +166,7 @@ def test_optimal_composition_is_no_filter(rule: str) -> None:
 @pytest.mark.parametrize(
     ("budget", "rule"),
     [(ZCDP(1), "basic"), (PureDP(1), "zcdp"), (ApproxDP(1, 0), "zcdp"), (PureDP(1), "best"),
-     (PureDP(1), 3), (PureDP(1), "reach")],
+     (PureDP(1), 3), (PureDP(1), "reach"), (PureDP(1), [1]), (PureDP(1), {})],
 )  # fmt: skip
 def test_unknown_rules_and_wrong_notions_are_refused(budget: PureDP, rule: str) -> None:
     with pytest.raises(ParameterError, match=r"^rule: "):

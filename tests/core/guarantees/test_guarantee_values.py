@@ -7,8 +7,10 @@ import math
 import pickle
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 
 from interlace.core.errors import ParameterError, Unproven
@@ -16,6 +18,7 @@ from interlace.core.guarantees import (
     ZCDP,
     ApproxDP,
     Guarantee,
+    Notion,
     PureDP,
     Relation,
     decode_notion,
@@ -27,7 +30,7 @@ from interlace.core.interval import Interval
 with mpmath.workdps(80):
     _LOG3 = Fraction(str(mpmath.log(3)))
 
-ALL: tuple[Guarantee, ...] = (
+ALL: tuple[Notion, ...] = (
     PureDP(Fraction(1, 11)),
     ApproxDP(0.3, 1e-9, relation=Relation.CHANGE_ONE),
     ZCDP(Fraction(22, 7)),
@@ -63,6 +66,7 @@ def test_delta_above_one_and_orders_below_one_are_refused() -> None:
 
 
 def test_the_relation_is_part_of_the_value() -> None:
+    assert repr(ALL[1]) == "ApproxDP(0.3, 1e-09, relation=Relation.CHANGE_ONE)"
     assert PureDP(1) != PureDP(1, relation=Relation.CHANGE_ONE)
     assert PureDP(1).group(2).relation is Relation.ADD_REMOVE
     assert ALL[1].group(2).relation is Relation.CHANGE_ONE
@@ -96,7 +100,9 @@ def test_the_codec_is_exact_and_json_able() -> None:
     for guarantee in ALL:
         fields = json.loads(json.dumps(encode_notion(guarantee)))
         assert decode_notion(fields) == guarantee
-    assert encode_notion(ALL[0])["epsilon"] == "1/11"
+    assert encode_notion(PureDP(Fraction(1, 11)))["epsilon"] == "1/11"
+    longest = PureDP(Fraction(2**4096 - 1, 2**4095 + 1))
+    assert decode_notion(encode_notion(longest)) == longest
 
 
 @pytest.mark.parametrize(
@@ -110,6 +116,18 @@ def test_the_codec_is_exact_and_json_able() -> None:
         ({"delta": "2"}, "delta"),
         ({"delta": "nan"}, "delta"),
         ({"delta": None}, "delta"),
+        ({"epsilon": "1e30000000"}, "epsilon"),
+        ({"epsilon": "1" * 5000}, "epsilon"),
+        ({"epsilon": "2/2"}, "epsilon"),
+        ({"epsilon": "01"}, "epsilon"),
+        ({"epsilon": "1.0"}, "epsilon"),
+        ({"epsilon": " 1"}, "epsilon"),
+        ({"epsilon": "1\n"}, "epsilon"),
+        ({"epsilon": "١"}, "epsilon"),
+        ({"epsilon": "1_0"}, "epsilon"),
+        ({"rho": "1"}, "guarantee"),
+        ({"count": "3"}, "guarantee"),
+        ({"relation": []}, "relation"),
     ],
 )
 def test_the_codec_refuses_what_it_does_not_write(change: dict[str, object], name: str) -> None:
@@ -164,6 +182,41 @@ def test_renyi_of_pure_against_an_independent_sum(epsilon: float, alpha: float) 
         found = PureDP(epsilon).renyi(alpha)
         assert found >= exact
         assert found <= exact * (1 + mpmath.mpf("1e-15"))
+
+
+def test_infinite_orders_of_every_type_are_allowed() -> None:
+    every: list[Any] = [math.inf, Decimal("inf"), np.float32("inf"), np.float64("inf")]
+    for infinite in every:
+        assert PureDP(1).renyi(infinite) == 1
+        assert ZCDP(1).renyi(infinite) == math.inf
+    refused: list[Any] = [Decimal("-inf"), Decimal("nan"), Decimal("sNaN"), np.float32("-inf")]
+    for bad in [*refused, "inf"]:
+        with pytest.raises(ParameterError, match=r"^alpha: "):
+            PureDP(1).renyi(bad)
+
+
+@pytest.mark.parametrize("rho", [1e-6, 0.01, 0.1, 0.5, 2.006548727584616, 10])
+def test_near_zero_the_zcdp_profile_is_convex_with_its_mirror_image(rho: float) -> None:
+    # Randomised response and the Gaussian mechanism have rho-zCDP, and closed profiles.
+    z, at = ZCDP(rho), math.sqrt(rho)
+    with mpmath.workdps(40):
+        r = mpmath.mpf(repr(rho))
+        response = mpmath.findroot(lambda x: x * mpmath.tanh(x / 2) - r, mpmath.sqrt(2 * r) + r)
+        assert z.delta(0) >= mpmath.tanh(response / 2)
+    assert z.delta(0) >= math.erf(math.sqrt(rho) / 2) * (1 - 1e-12)
+    # Convex in e^epsilon over both signs: no middle above the chord of its neighbours.
+    for e in (0.0, at / 8, at / 2):
+        for a in (at, 2 * at, 4 * at):
+            d, w, x = z.delta(a), math.exp(-a), math.exp(e)
+            assert z.delta(e) <= (1 - w * x + w * d * (1 + x)) / (1 + w) * (1 + 1e-9)
+    for e in (0.0, at / 8, at / 2, 3 * at):
+        assert z.epsilon(z.delta(e)) <= e * (1 + 1e-9) + 1e-12
+        assert z.epsilon(z.delta(e) * 0.999) >= e
+
+
+def test_zcdp_at_zero_is_tighter_than_by_one_order_alone() -> None:
+    # The better of the two conversions at epsilon = 0 gives 0.98; the two-point optimum 0.835.
+    assert 0.8344 < ZCDP(2.006548727584616).delta(0) < 0.88
 
 
 def test_delta_zero_answers_at_once() -> None:

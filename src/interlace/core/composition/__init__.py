@@ -1,7 +1,6 @@
 """Composition for parameters fixed in advance, and filters for parameters that are not."""
 
-from interlace.core.composition.codec import decode, encode
 from interlace.core.composition.composed import Composition, compose
 from interlace.core.composition.filters import Filter
 
-__all__ = ["Composition", "Filter", "compose", "decode", "encode"]
+__all__ = ["Composition", "Filter", "compose"]

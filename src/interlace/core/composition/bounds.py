@@ -20,7 +20,7 @@ from interlace.core.composition.optimal import (
     TwoPointLoss,
     model,
 )
-from interlace.core.composition.pool import Losses, Pool
+from interlace.core.composition.terms import Losses, Terms
 from interlace.core.guarantees import conversions
 from interlace.core.guarantees.concentrated import response_rho
 from interlace.core.guarantees.enclosures import roughly, shorten_down, shorten_up
@@ -96,26 +96,26 @@ def _looking_at_one_group(losses: Losses) -> TwoPointLoss | None:
     return exact_model(((majority, min(BLOCKS, count // block)),)) if majority else None
 
 
-def coarse(pool: Pool) -> Pool:
-    """The pool itself, or one with losses rounded up to few values where there are many."""
-    if len(pool.losses) <= MOST_GROUPS:
-        return pool
+def coarse(terms: Terms) -> Terms:
+    """The terms itself, or one with losses rounded up to few values where there are many."""
+    if len(terms.losses) <= MOST_GROUPS:
+        return terms
     moved: dict[Fraction, int] = {}
-    for epsilon, number in pool.losses:
+    for epsilon, number in terms.losses:
         at = shorten_up(epsilon, _COARSE_BITS)
         moved[at] = moved.get(at, 0) + number
-    return replace(pool, losses=tuple(sorted(moved.items())))
+    return replace(terms, losses=tuple(sorted(moved.items())))
 
 
-def attained(pool: Pool) -> Losses:
+def attained(terms: Terms) -> Losses:
     """Pure losses that a mechanism with these guarantees can have, for lower ends.
 
     A rho is split into equal randomised responses with epsilon * tanh(epsilon / 2) <=
     rho / pieces each, which are rho-zCDP together.
     """
-    if not pool.rho:
-        return pool.losses
-    piece = pool.rho / RHO_PIECES
+    if not terms.rho:
+        return terms.losses
+    piece = terms.rho / RHO_PIECES
     size = roughly(piece)
     low, high = 0.0, 2 * math.sqrt(size) + 2 * size
     for _ in range(80):
@@ -123,30 +123,30 @@ def attained(pool: Pool) -> Losses:
         low, high = (middle, high) if middle * math.tanh(middle / 2) < size else (low, middle)
     epsilon = shorten_down(Fraction(low), 24)
     if epsilon == 0 or response_rho(epsilon) > piece:
-        return pool.losses
-    added = dict(pool.losses)
+        return terms.losses
+    added = dict(terms.losses)
     added[epsilon] = added.get(epsilon, 0) + RHO_PIECES
     return tuple(sorted(added.items()))
 
 
-def closed_epsilon(pool: Pool, share: Interval) -> Interval:
+def closed_epsilon(terms: Terms, share: Interval) -> Decimal:
     """The least of the closed forms of FORMULAS 2.4, for pure losses and ``share`` > 0."""
-    total, mean, square = _moments(pool.losses)
+    total, mean, square = _moments(terms.losses)
     log_share = share.log()
     second = mean + (Interval.of(2) * square * _log_with_e(square, share)).sqrt()
     third = mean + (Interval.of(2) * square * (-log_share).clip(0)).sqrt()
-    return min(total, second, third, key=lambda i: i.upper)
+    return min(total.upper, second.upper, third.upper)
 
 
-def closed_delta(pool: Pool, epsilon: Fraction) -> Interval:
+def closed_delta(terms: Terms, epsilon: Fraction) -> Decimal:
     """The third closed form solved for delta, or that of one response at the summed loss."""
-    _, mean, square = _moments(pool.losses)
-    basic = conversions.response_delta(pool.total, epsilon)
+    _, mean, square = _moments(terms.losses)
+    basic = conversions.response_delta(terms.total, epsilon)
     above = Interval.of(epsilon) - mean
     if above.lower <= 0:
-        return basic
+        return basic.upper
     third = (-(above * above) / (Interval.of(2) * square)).exp()
-    return min(basic, third, key=lambda i: i.upper)
+    return min(basic.upper, third.upper)
 
 
 def _moments(losses: Losses) -> tuple[Interval, Interval, Interval]:

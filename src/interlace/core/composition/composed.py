@@ -8,21 +8,31 @@ from answers need ``Filter`` (R3).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol, Self, runtime_checkable
+from itertools import pairwise
+from typing import Any, Protocol, Self, assert_never, runtime_checkable
 
 from interlace.core.composition import rules
-from interlace.core.composition.pool import Pool, pool
+from interlace.core.composition.terms import Terms, terms
 from interlace.core.errors import ParameterError, RelationMismatch
 from interlace.core.exact import Real, natural, rational
-from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, Relation
+from interlace.core.guarantees import (
+    ZCDP,
+    ApproxDP,
+    Guarantee,
+    Notion,
+    PureDP,
+    Relation,
+    is_notion,
+)
+from interlace.core.guarantees.base import briefly, read_relation
 from interlace.core.guarantees.enclosures import loss_up
 from interlace.core.interval import Interval
 
-_ORDER = (PureDP, ApproxDP, ZCDP)
+_PAIR = 2
 
 #: How often one guarantee may occur in all.
 LARGEST_COUNT = 10**15
@@ -43,12 +53,33 @@ Item = Guarantee | Guaranteed | tuple[Guarantee | Guaranteed, int]
 class Composition(Guarantee):
     """Several guarantees that hold together. Built by ``compose``.
 
-    ``parts`` are distinct guarantees with their counts, sorted; equal compositions are
-    equal values. ``epsilon`` and ``delta`` return the upper ends of the intervals.
+    ``parts`` are distinct guarantees of known notions with their counts, sorted; equal
+    compositions are equal values. ``epsilon`` and ``delta`` return the upper ends of the
+    intervals. Raises ParameterError for parts in any other form, and RelationMismatch where
+    one is not for ``relation``.
     """
 
-    parts: tuple[tuple[Guarantee, int], ...]
+    parts: tuple[tuple[Notion, int], ...]
     relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        read_relation(self.relation)
+        if type(self.parts) is not tuple:
+            raise ParameterError("parts", "must be a tuple of pairs: use compose")
+        for part in self.parts:
+            if type(part) is not tuple or len(part) != _PAIR or not is_notion(part[0]):
+                raise ParameterError("parts", "must be pairs (guarantee, count): use compose")
+            # An exact int: a count that compares otherwise would be charged otherwise.
+            if type(part[1]) is not int:
+                raise ParameterError("parts", "counts must be integers")
+            natural(part[1], "parts", maximum=LARGEST_COUNT)
+            if part[0].relation is not self.relation:
+                raise RelationMismatch(
+                    f"a part is for {part[0].relation}, the composition for {self.relation}"
+                )
+        keys = [_key(g) for g, _ in self.parts]
+        if any(first >= second for first, second in pairwise(keys)):
+            raise ParameterError("parts", "must be distinct and sorted: use compose")
 
     def epsilon_interval(self, delta: Real) -> tuple[float, float]:
         """(lower, upper) around the least epsilon at ``delta`` that holds for all mechanisms
@@ -63,36 +94,40 @@ class Composition(Guarantee):
 
     def explain(self, delta: Real) -> str:
         """Which rule gave ``epsilon(delta)``, and the theorem it rests on."""
-        found = _epsilon_of(self.pool, rational(delta, "delta", maximum=1))
-        return f"epsilon {loss_up(found.enclosure.upper)} at delta {delta}: {found.rule}"
+        exact = rational(delta, "delta", maximum=1)
+        found = _epsilon_of(self._terms, exact)
+        at = loss_up(found.enclosure.upper)
+        return f"epsilon {at} at delta {briefly(exact)}: {found.told()}"
 
     @property
-    def pool(self) -> Pool:
-        """The parts sorted by the theorem that covers them."""
-        return _pool_of(self.parts)
+    def _terms(self) -> Terms:
+        return _terms_of(self.parts)
 
     def epsilon_enclosure(self, delta: Fraction) -> Interval:
-        return _epsilon_of(self.pool, delta).enclosure
+        return _epsilon_of(self._terms, delta).enclosure
 
     def delta_enclosure(self, epsilon: Fraction) -> Interval:
-        return _delta_of(self.pool, epsilon).enclosure
+        return _delta_of(self._terms, epsilon).enclosure
 
-    def renyi_enclosure(self, alpha: Fraction | None) -> Interval | None:
-        return rules.renyi(self.pool, alpha)
+    def renyi_enclosure(self, alpha: Fraction | None) -> Interval:
+        return rules.renyi(self._terms, alpha)
 
     def scaled(self, size: int) -> Self:
-        grouped = [(g.scaled(size), n) for g, n in self.parts]
-        return type(self)(_normal(Counter(dict(_summed(grouped)))), self.relation)
+        total: Counter[Notion] = Counter()
+        for guarantee, count in self.parts:
+            total[guarantee.scaled(size)] += count
+        return type(self)(_normal(total), self.relation)
 
     def __str__(self) -> str:
         inner = ", ".join(f"{n} x {g}" if n > 1 else str(g) for g, n in self.parts)
         return f"Composition({inner})"
 
 
-# Values of values: whoever asks again, or for the interval, is answered from memory.
-_pool_of = lru_cache(maxsize=64)(pool)
-_epsilon_of = lru_cache(maxsize=256)(rules.epsilon)
-_delta_of = lru_cache(maxsize=256)(rules.delta)
+# Values of values: whoever asks again, or for the interval, is answered from memory. Small:
+# the arguments may hold 100,000 parts.
+_terms_of = lru_cache(maxsize=8)(terms)
+_epsilon_of = lru_cache(maxsize=64)(rules.epsilon)
+_delta_of = lru_cache(maxsize=64)(rules.delta)
 
 
 def compose(items: Iterable[Item]) -> Composition:
@@ -104,15 +139,19 @@ def compose(items: Iterable[Item]) -> Composition:
     zCDP by its Cor. 1 (FORMULAS 2.1-2.8).
 
     Raises ParameterError, naming the item's index, for anything else, and RelationMismatch
-    where the items are for different neighbours.
+    where the items that occur are for different neighbours.
 
     >>> c = compose([(PureDP(Fraction(1, 10)), 100)])
     >>> 4.77456758 < c.epsilon(1e-6) < 4.77456760
     True
     """
+    if isinstance(items, Mapping):
+        raise ParameterError(
+            "items", f"a {type(items).__name__} would lose its counts: give pairs, .items()"
+        )
     if isinstance(items, Guarantee | str | bytes) or not isinstance(items, Iterable):
-        raise ParameterError("items", f"must be a list of guarantees, got {items!r}")
-    counted: Counter[Guarantee] = Counter()
+        raise ParameterError("items", f"must be a list of guarantees, not {_kind(items)}")
+    counted: Counter[Notion] = Counter()
     relation: Relation | None = None
     for index, item in enumerate(items):
         for guarantee, count in _parts(item, f"items[{index}]"):
@@ -128,39 +167,40 @@ def compose(items: Iterable[Item]) -> Composition:
     return Composition(_normal(counted), relation or Relation.ADD_REMOVE)
 
 
-def _parts(item: object, name: str) -> Sequence[tuple[Guarantee, int]]:
+def _parts(item: Any, name: str) -> Sequence[tuple[Notion, int]]:
+    """The parts of an item; none where it is there 0 times."""
     times = 1
     if isinstance(item, tuple):
-        match item:
-            case (inner, count):
-                item, times = inner, natural(count, f"{name} count", minimum=0)
-            case _:
-                raise ParameterError(name, f"must be a pair (guarantee, count), got {item!r}")
+        if len(item) != _PAIR:
+            raise ParameterError(name, "must be a pair (guarantee, count)")
+        item, times = item[0], natural(item[1], f"{name} count", minimum=0)
     if not isinstance(item, Guarantee) and isinstance(item, Guaranteed):
         item = item.guarantee
-    if isinstance(item, Composition):
-        return [(g, n * times) for g, n in item.parts]
-    if isinstance(item, _ORDER):
-        return [(item, times)]
-    raise ParameterError(name, f"must be a guarantee, a mechanism or a composition, got {item!r}")
+    if type(item) is Composition:
+        return [(g, n * times) for g, n in item.parts] if times else []
+    if is_notion(item):
+        return [(item, times)] if times else []
+    raise ParameterError(
+        name, f"must be a guarantee, a mechanism or a composition, not {_kind(item)}"
+    )
 
 
-def _normal(counted: Counter[Guarantee]) -> tuple[tuple[Guarantee, int], ...]:
-    return tuple(sorted(((g, n) for g, n in counted.items() if n), key=lambda p: _key(p[0])))
+def _kind(value: object) -> str:
+    # Its type alone: the object may be a table.
+    return type(value).__name__
 
 
-def _key(guarantee: Guarantee) -> tuple[int, Fraction, Fraction]:
-    if isinstance(guarantee, ApproxDP):
-        return 1, guarantee.epsilon0, guarantee.delta0
-    if isinstance(guarantee, ZCDP):
-        return 2, guarantee.rho, Fraction(0)
-    if isinstance(guarantee, PureDP):
-        return 0, guarantee.epsilon0, Fraction(0)
-    raise ParameterError("guarantee", f"cannot be composed: {guarantee!r}")
+def _normal(counted: Counter[Notion]) -> tuple[tuple[Notion, int], ...]:
+    return tuple(sorted(counted.items(), key=lambda p: _key(p[0])))
 
 
-def _summed(parts: Iterable[tuple[Guarantee, int]]) -> Counter[Guarantee]:
-    total: Counter[Guarantee] = Counter()
-    for guarantee, count in parts:
-        total[guarantee] += count
-    return total
+def _key(guarantee: Notion) -> tuple[int, Fraction, Fraction]:
+    match guarantee:
+        case PureDP():
+            return 0, guarantee.epsilon0, Fraction(0)
+        case ApproxDP():
+            return 1, guarantee.epsilon0, guarantee.delta0
+        case ZCDP():
+            return 2, guarantee.rho, Fraction(0)
+        case _:
+            assert_never(guarantee)

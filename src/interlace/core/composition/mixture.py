@@ -8,13 +8,14 @@ group, so delta(epsilon) <= Σ P(L = l) d(epsilon - l), d being the group's prof
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from interlace.core.composition.atoms import repeated
 from interlace.core.composition.optimal import common_lattice
-from interlace.core.composition.pool import Pool
+from interlace.core.composition.terms import Terms
 from interlace.core.guarantees import conversions
 from interlace.core.guarantees.enclosures import expm1, roughly
 from interlace.core.interval import DOWN, ONE, UP, Interval
@@ -68,7 +69,7 @@ class Profile:
         def slope(excess: float) -> float:
             return (1 + 2 * excess) * self._rough - e - math.log1p(1 / excess)
 
-        best = round(_GRID * math.log(float(conversions.order_where_positive(slope) - 1)))
+        best = round(_GRID * math.log(float(_where_positive(slope) - 1)))
         choices = []
         for shift in (0, -_GRID // 2, _GRID // 2, _GRID, 2 * _GRID):
             order = max(-_WIDEST, min(_WIDEST, best + shift))
@@ -130,21 +131,21 @@ class Mixture:
         return high
 
 
-def mixture(pool: Pool) -> Mixture | None:
+def mixture(terms: Terms) -> Mixture | None:
     """The mixture of the part without leaks, or None where it would cost too much."""
-    if len(pool.losses) > GROUPS or any(n > RESPONSES for _, n in pool.losses):
+    if len(terms.losses) > GROUPS or any(n > RESPONSES for _, n in terms.losses):
         return None
-    lattice = common_lattice(pool.losses)
-    if lattice is None or pool.total / pool.rho > 10**9:
+    lattice = common_lattice(terms.losses)
+    if lattice is None or terms.total / terms.rho > 10**9:
         return None
     step = lattice[0]
     points = {0: Decimal(1)}
-    for epsilon, count in pool.losses:
+    for epsilon, count in terms.losses:
         atoms = repeated(epsilon, count, 1)
         unit = int(epsilon / step)
         group = {(count - 2 * j) * unit: p for j, p in zip(atoms.position, atoms.p[1], strict=True)}
         points = _condensed(_together(points, _condensed(group, step)), step)
-    return Mixture(step, tuple(sorted(points.items())), Profile(pool.rho))
+    return Mixture(step, tuple(sorted(points.items())), Profile(terms.rho))
 
 
 def _together(first: dict[int, Decimal], second: dict[int, Decimal]) -> dict[int, Decimal]:
@@ -195,3 +196,15 @@ def _gap(value: Decimal, share: Decimal) -> float:
     if value <= 0:
         return -1e4
     return float((Interval(value, value).log() - Interval(share, share).log()).upper)
+
+
+def _where_positive(slope: Callable[[float], float]) -> Fraction:
+    """The order alpha > 1 where an increasing ``slope(alpha - 1)`` turns positive."""
+    low, high = -100.0, 100.0
+    for _ in range(64):
+        middle = (low + high) / 2
+        if slope(math.exp(middle)) > 0:
+            high = middle
+        else:
+            low = middle
+    return 1 + Fraction(math.exp(high))

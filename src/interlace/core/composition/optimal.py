@@ -21,7 +21,7 @@ from interlace.core.composition.atoms import (
     mixed_below,
     repeated,
 )
-from interlace.core.composition.pool import Losses
+from interlace.core.composition.terms import Losses
 from interlace.core.interval import UP, ZERO, Interval
 
 #: Most atoms of one side: a group of equal epsilons, or a lattice.

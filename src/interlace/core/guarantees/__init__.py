@@ -4,15 +4,18 @@ from interlace.core.guarantees.approximate import ApproxDP
 from interlace.core.guarantees.base import Guarantee, Relation
 from interlace.core.guarantees.codec import decode_notion, encode_notion
 from interlace.core.guarantees.concentrated import ZCDP, to_zcdp
+from interlace.core.guarantees.notion import Notion, is_notion
 from interlace.core.guarantees.pure import PureDP
 
 __all__ = [
     "ZCDP",
     "ApproxDP",
     "Guarantee",
+    "Notion",
     "PureDP",
     "Relation",
     "decode_notion",
     "encode_notion",
+    "is_notion",
     "to_zcdp",
 ]

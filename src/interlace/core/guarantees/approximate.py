@@ -8,16 +8,8 @@ from typing import Self
 
 from interlace.core.exact import Real, rational
 from interlace.core.guarantees import conversions
-from interlace.core.guarantees.base import (
-    Guarantee,
-    Relation,
-    briefly,
-    describe,
-    exactly,
-    read_relation,
-)
-from interlace.core.guarantees.enclosures import expm1, shorten_up
-from interlace.core.guarantees.pure import fitting
+from interlace.core.guarantees.base import Parametric, Relation, read_relation
+from interlace.core.guarantees.enclosures import INFINITE, expm1, fitting, shorten_up
 from interlace.core.interval import ZERO, Interval
 
 #: Above this group loss, e^(loss / 2) exceeds 1/delta for every delta that can be stated.
@@ -25,7 +17,7 @@ _CERTAIN_FAILURE = 10_000
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class ApproxDP(Guarantee):
+class ApproxDP(Parametric):
     """(epsilon, delta)-DP, delta in [0, 1].
 
     ``epsilon0`` and ``delta0`` are the exact parameters. Raises ParameterError for a
@@ -47,11 +39,11 @@ class ApproxDP(Guarantee):
         object.__setattr__(self, "delta0", rational(delta, "delta", maximum=1))
         object.__setattr__(self, "relation", read_relation(relation))
 
-    def epsilon_enclosure(self, delta: Fraction) -> Interval | None:
+    def epsilon_enclosure(self, delta: Fraction) -> Interval:
         if delta >= 1:
             return ZERO
         if delta < self.delta0:
-            return None
+            return INFINITE
         share = (delta - self.delta0) / (1 - self.delta0)
         return conversions.response_epsilon(self.epsilon0, Interval.of(share))
 
@@ -59,20 +51,14 @@ class ApproxDP(Guarantee):
         good = Interval.of(1 - self.delta0) * conversions.response_delta(self.epsilon0, epsilon)
         return (Interval.of(self.delta0) + good).clip(0, 1)
 
-    def renyi_enclosure(self, alpha: Fraction | None) -> Interval | None:
+    def renyi_enclosure(self, alpha: Fraction | None) -> Interval:
         if self.delta0 > 0:
-            return None
+            return INFINITE
         return conversions.response_renyi(self.epsilon0, alpha)
 
     def scaled(self, size: int) -> Self:
         delta = _group_delta(self.epsilon0, self.delta0, size)
         return type(self)(fitting(self.epsilon0 * size), delta, relation=self.relation)
-
-    def __repr__(self) -> str:
-        return describe("ApproxDP", (exactly(self.epsilon0), exactly(self.delta0)), self.relation)
-
-    def __str__(self) -> str:
-        return describe("ApproxDP", (briefly(self.epsilon0), briefly(self.delta0)), self.relation)
 
 
 def _group_delta(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:

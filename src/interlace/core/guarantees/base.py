@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import enum
 import math
+import numbers
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from decimal import Decimal
 from fractions import Fraction
 from typing import Self
 
@@ -45,27 +49,22 @@ class Guarantee(ABC):
 
         Raises ParameterError for a ``delta`` outside [0, 1] or NaN.
         """
-        found = self.epsilon_enclosure(rational(delta, "delta", maximum=1))
-        return math.inf if found is None else loss_up(found.upper)
+        return loss_up(self.epsilon_enclosure(rational(delta, "delta", maximum=1)).upper)
 
     def delta(self, epsilon: Real) -> float:
         """The certified delta at ``epsilon`` >= 0, rounded up, at most 1.
 
         Raises ParameterError for a negative, infinite or NaN ``epsilon``.
         """
-        found = self.delta_enclosure(rational(epsilon, "epsilon"))
-        return min(1.0, loss_up(found.upper))
+        return min(1.0, loss_up(self.delta_enclosure(rational(epsilon, "epsilon")).upper))
 
     def renyi(self, alpha: Real) -> float:
         """The Rényi divergence of order ``alpha`` in [1, inf], rounded up; order 1 is KL.
 
         Raises ParameterError for an ``alpha`` below 1 or NaN.
         """
-        if isinstance(alpha, float) and alpha == math.inf:
-            found = self.renyi_enclosure(None)
-        else:
-            found = self.renyi_enclosure(rational(alpha, "alpha", minimum=1))
-        return math.inf if found is None else loss_up(found.upper)
+        order = None if _is_infinite(alpha) else rational(alpha, "alpha", minimum=1)
+        return loss_up(self.renyi_enclosure(order).upper)
 
     def group(self, size: int) -> Self:
         """The guarantee for a group of ``size`` units (FORMULAS 7.7).
@@ -75,26 +74,51 @@ class Guarantee(ABC):
         return self.scaled(natural(size, "size"))
 
     @abstractmethod
-    def epsilon_enclosure(self, delta: Fraction) -> Interval | None:
-        """Encloses the certified epsilon at an exact delta; None for infinity."""
+    def epsilon_enclosure(self, delta: Fraction) -> Interval:
+        """Encloses the certified epsilon at an exact delta; INFINITE where there is none."""
 
     @abstractmethod
     def delta_enclosure(self, epsilon: Fraction) -> Interval:
         """Encloses the certified delta at an exact epsilon >= 0."""
 
     @abstractmethod
-    def renyi_enclosure(self, alpha: Fraction | None) -> Interval | None:
-        """Encloses the divergence of order alpha >= 1 (None: infinity); None for infinity."""
+    def renyi_enclosure(self, alpha: Fraction | None) -> Interval:
+        """Encloses the divergence of order alpha >= 1, or of order infinity for None;
+        INFINITE where it has no bound."""
 
     @abstractmethod
     def scaled(self, size: int) -> Self:
         """The guarantee for a group of ``size`` >= 1 units."""
 
 
+@dataclass(frozen=True, init=False, repr=False)
+class Parametric(Guarantee):
+    """A guarantee that is told by a few exact parameters. ``repr`` reads back exactly."""
+
+    def __repr__(self) -> str:
+        return self._described(exactly)
+
+    def __str__(self) -> str:
+        return self._described(briefly)
+
+    def _described(self, number: Callable[[Fraction], str]) -> str:
+        names = (f.name for f in fields(self) if f.name != "relation")
+        values = [number(getattr(self, name)) for name in names]
+        if self.relation is not Relation.ADD_REMOVE:
+            values.append(f"relation={self.relation}")
+        return f"{type(self).__name__}({', '.join(values)})"
+
+
+def _is_infinite(alpha: Real) -> bool:
+    if isinstance(alpha, Decimal):
+        return alpha.is_infinite() and not alpha.is_signed()
+    return isinstance(alpha, numbers.Real) and alpha == math.inf
+
+
 def read_relation(value: Relation) -> Relation:
     """Raises ParameterError for anything but a Relation."""
     if not isinstance(value, Relation):
-        raise ParameterError("relation", f"must be a Relation, got {value!r}")
+        raise ParameterError("relation", f"must be a Relation, not {type(value).__name__}")
     return value
 
 
@@ -117,9 +141,3 @@ def briefly(value: Fraction) -> str:
     if len(text) <= len("Fraction(1234, 12345)"):
         return f"{value.numerator}/{value.denominator}"
     return f"≈{loss_up(value):.{_SHOWN_DIGITS}g}"
-
-
-def describe(name: str, values: tuple[str, ...], relation: Relation) -> str:
-    """``Name(values)``, with the relation where it is not the default."""
-    extra = () if relation is Relation.ADD_REMOVE else (f"relation={relation}",)
-    return f"{name}({', '.join((*values, *extra))})"

@@ -5,36 +5,36 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Self
 
 from interlace.core.errors import Unproven
 from interlace.core.exact import Real, rational
 from interlace.core.guarantees import conversions
 from interlace.core.guarantees.approximate import ApproxDP
-from interlace.core.guarantees.base import (
-    Guarantee,
-    Relation,
-    briefly,
-    describe,
-    exactly,
-    read_relation,
-)
+from interlace.core.guarantees.base import Parametric, Relation, read_relation
 from interlace.core.guarantees.enclosures import (
-    log_roughly,
+    INFINITE,
+    fitting,
+    one_minus_exp,
     roughly,
     shorten_up,
     smaller,
 )
-from interlace.core.guarantees.pure import PureDP, fitting
+from interlace.core.guarantees.pure import PureDP
 from interlace.core.interval import ONE, ZERO, Interval
+
+#: Beyond, a chord is as good as the trivial bound.
+_FARTHEST_CHORD = 700.0
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class ZCDP(Guarantee):
+class ZCDP(Parametric):
     """rho-zCDP: the Rényi divergence of every order alpha is at most alpha * rho.
 
     Raises ParameterError for a negative, infinite or NaN ``rho``. Conversion to
-    (epsilon, delta): FORMULAS 7.2, the better of its two bounds at a good order.
+    (epsilon, delta): FORMULAS 7.2, the better of its two bounds at a good order, and near
+    epsilon = 0 the chord of the profile with its mirror image.
 
     >>> ZCDP(0.5).renyi(2), ZCDP(0.5).group(3)
     (1.0, ZCDP(4.5))
@@ -49,64 +49,88 @@ class ZCDP(Guarantee):
         object.__setattr__(self, "rho", rational(rho, "rho"))
         object.__setattr__(self, "relation", read_relation(relation))
 
-    def epsilon_enclosure(self, delta: Fraction) -> Interval | None:
+    def epsilon_enclosure(self, delta: Fraction) -> Interval:
         if self.rho == 0 or delta >= 1:
             return ZERO
-        return None if delta == 0 else zcdp_epsilon(self.rho, delta)
+        return INFINITE if delta == 0 else zcdp_epsilon(self.rho, delta)
 
     def delta_enclosure(self, epsilon: Fraction) -> Interval:
         return ZERO if self.rho == 0 else zcdp_delta(self.rho, epsilon)
 
-    def renyi_enclosure(self, alpha: Fraction | None) -> Interval | None:
+    def renyi_enclosure(self, alpha: Fraction | None) -> Interval:
         if alpha is None:
-            return ZERO if self.rho == 0 else None
+            return ZERO if self.rho == 0 else INFINITE
         return Interval.of(alpha * self.rho)
 
     def scaled(self, size: int) -> Self:
         return type(self)(fitting(self.rho * size * size), relation=self.relation)
 
-    def __repr__(self) -> str:
-        return describe("ZCDP", (exactly(self.rho),), self.relation)
-
-    def __str__(self) -> str:
-        return describe("ZCDP", (briefly(self.rho),), self.relation)
-
 
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Interval:
     """The certified epsilon of rho-zCDP at delta, rho > 0 and 0 < delta < 1."""
-    r, log_delta = roughly(rho), log_roughly(delta)
-
-    def slope(excess: float) -> float:
-        return excess * excess * r + log_delta + math.log1p(excess)
-
-    def second(excess: float) -> float:
-        return conversions.float_epsilon(excess, (1 + excess) * r, log_delta)[1]
-
-    orders = (conversions.order_where_positive(slope), conversions.least_order(second))
-    first, other = (
-        conversions.renyi_to_epsilon(a, Interval.of(a * rho), Interval.of(delta)) for a in orders
-    )
-    return smaller(first, other)
+    rough, exactly = _curves(rho)
+    share = Interval.of(delta)
+    found = conversions.best_epsilon(rough, exactly, share)
+    at, value = chord(rho)
+    if value.upper > share.lower:
+        return found
+    # The line of ``chord`` solved for e^epsilon.
+    w = Interval.of(-at).exp()
+    room = ONE + w * value - share * (ONE + w)
+    reached = (room / (w * (ONE - value))).clip(1)
+    return smaller(found, reached.log().clip(0))
 
 
 def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Interval:
     """The certified delta of rho-zCDP at epsilon >= 0, rho > 0."""
-    r, e = roughly(rho), roughly(epsilon) if epsilon else 0.0
+    rough, exactly = _curves(rho)
+    found = conversions.best_delta(rough, exactly, epsilon)
+    at, value = chord(rho)
+    return smaller(found, below_chord(at, value, epsilon)) if epsilon < at else found
 
-    def slope(excess: float) -> float:
-        return (1 + 2 * excess) * r - e - math.log1p(1 / excess)
 
-    def second(excess: float) -> float:
-        return conversions.float_log_delta(excess, (1 + excess) * r, e)[1]
+def below_chord(at: Fraction, value: Interval, epsilon: Fraction) -> Interval:
+    """The height at ``epsilon`` of the chord of a profile between -at and at.
 
-    orders = [conversions.order_where_positive(slope)]
-    if epsilon:
-        orders.append(conversions.least_order(second))
-    best = ONE
-    for a in orders:
-        found = conversions.renyi_to_delta(a, Interval.of(a * rho), Interval.of(epsilon))
-        best = smaller(best, found)
-    return best
+    Let d be a profile that bounds both directions, H_x(P, Q) and H_x(Q, P) at x = e^epsilon.
+    H_(1/x)(P, Q) = 1 - 1/x + H_x(Q, P)/x gives d(e^-a) <= 1 - e^-a (1 - d(e^a)), and H is
+    convex in x, so between the two it lies below the chord. With w = e^-a and d = d(e^a)
+    the chord is (1 - w x + w d (1 + x)) / (1 + w).
+    """
+    w, x = Interval.of(-at).exp(), Interval.of(epsilon).exp()
+    return ((one_minus_exp(Interval.of(at - epsilon)) + w * value * (ONE + x)) / (ONE + w)).clip(
+        0, 1
+    )
+
+
+@lru_cache(maxsize=64)
+def chord(rho: Fraction) -> tuple[Fraction, Interval]:
+    """The a whose chord, from -a to a, lies lowest, and the certified delta at it.
+
+    By symmetry that chord is a common tangent, hence the best one at every epsilon below a.
+    """
+    rough, exactly = _curves(rho)
+    r = rough(0.0)
+
+    def touching(excess: float) -> float:
+        return (1 + 2 * excess) * r - math.log1p(1 / excess)
+
+    def height(excess: float) -> float:
+        at = touching(excess)
+        if not 0 < at < _FARTHEST_CHORD:
+            return 1.0
+        log_d = min(conversions.float_log_delta(excess, (1 + excess) * r, at))
+        w = math.exp(-at)
+        return (-math.expm1(-at) + 2 * w * math.exp(min(0.0, log_d))) / (1 + w)
+
+    excess = float(conversions.least_order(height) - 1)
+    at = Fraction(min(_FARTHEST_CHORD, max(touching(excess), 0.0)))
+    return at, conversions.best_delta(rough, exactly, at)
+
+
+def _curves(rho: Fraction) -> tuple[conversions.RoughCurve, conversions.Curve]:
+    r = roughly(rho)
+    return lambda excess: (1 + excess) * r, lambda alpha: Interval.of(alpha * rho)
 
 
 def to_zcdp(guarantee: PureDP | ApproxDP | ZCDP) -> ZCDP:

@@ -14,8 +14,10 @@ from fractions import Fraction
 
 from interlace.core.guarantees.enclosures import (
     expm1,
+    log_roughly,
     minus_log_one_minus,
     one_minus_exp,
+    roughly,
     smaller,
 )
 from interlace.core.interval import ONE, ZERO, Interval
@@ -24,8 +26,12 @@ _HUGE_EXPONENT = Decimal(10) ** 6
 #: Orders nearer to 1 than this are moved there: D_alpha does not decrease in alpha.
 _NEAREST_ORDER = Fraction(1, 10**20)
 # Beyond, alpha * log(1 - 1/alpha) would lose its digits.
-_LOG_ORDER_RANGE = 100.0
+_LOG_ORDER_RANGE = 100
 _GOLDEN = (math.sqrt(5) - 1) / 2
+
+#: A divergence as a function of its order: alpha - 1 in floats, or alpha and an enclosure.
+RoughCurve = Callable[[float], float]
+Curve = Callable[[Fraction], Interval]
 
 
 def tanh_half(epsilon: Interval) -> Interval:
@@ -107,14 +113,36 @@ def renyi_to_epsilon(alpha: Fraction, renyi: Interval, delta: Interval) -> Inter
     return best
 
 
-def least_order(
-    value: Callable[[float], float], low: float = -40.0, high: float = 40.0
-) -> Fraction:
+def best_epsilon(curve: RoughCurve, renyi: Curve, share: Interval) -> Interval:
+    """``renyi_to_epsilon`` at about the best order, for ``share`` > 0.
+
+    ``curve`` is the divergence of order 1 + x in floats, ``renyi`` its enclosure at any order.
+    """
+    log_delta = log_roughly(Fraction(share.lower))
+    first = least_order(lambda x: float_epsilon(x, curve(x), log_delta)[0])
+    second = least_order(lambda x: float_epsilon(x, curve(x), log_delta)[1])
+    return smaller(
+        renyi_to_epsilon(first, renyi(first), share),
+        renyi_to_epsilon(second, renyi(second), share),
+    )
+
+
+def best_delta(curve: RoughCurve, renyi: Curve, epsilon: Fraction) -> Interval:
+    """``renyi_to_delta`` at about the best order, for ``epsilon`` >= 0."""
+    e, at = roughly(epsilon) if epsilon else 0.0, Interval.of(epsilon)
+    first = least_order(lambda x: float_log_delta(x, curve(x), e)[0])
+    best = renyi_to_delta(first, renyi(first), at)
+    if epsilon:
+        second = least_order(lambda x: float_log_delta(x, curve(x), e)[1])
+        best = smaller(best, renyi_to_delta(second, renyi(second), at))
+    return best
+
+
+def least_order(value: RoughCurve) -> Fraction:
     """An order alpha > 1 near a minimum of ``value(alpha - 1)``: grid, then golden section
     in log(alpha - 1). Floats only; any result is sound."""
-    grid = [low + (high - low) * i / 80 for i in range(81)]
-    best = min(range(81), key=lambda i: value(math.exp(grid[i])))
-    a, b = grid[max(0, best - 1)], grid[min(80, best + 1)]
+    best = min(range(-_LOG_ORDER_RANGE, _LOG_ORDER_RANGE + 1), key=lambda i: value(math.exp(i)))
+    a, b = float(best - 1), float(best + 1)
     for _ in range(48):
         left, right = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
         if value(math.exp(left)) <= value(math.exp(right)):
@@ -122,18 +150,6 @@ def least_order(
         else:
             a = left
     return 1 + Fraction(math.exp((a + b) / 2))
-
-
-def order_where_positive(slope: Callable[[float], float]) -> Fraction:
-    """The order alpha > 1 where an increasing ``slope(alpha - 1)`` turns positive."""
-    low, high = -_LOG_ORDER_RANGE, _LOG_ORDER_RANGE
-    for _ in range(64):
-        middle = (low + high) / 2
-        if slope(math.exp(middle)) > 0:
-            high = middle
-        else:
-            low = middle
-    return 1 + Fraction(math.exp(high))
 
 
 def float_epsilon(excess: float, renyi: float, log_delta: float) -> tuple[float, float]:

@@ -19,7 +19,13 @@ _SERIES_TERMS = 7
 #: Significant bits of a parameter that was rounded up.
 ROUNDED_BITS = 128
 
-_LOWEST_FLOAT, _HIGHEST_FLOAT = 1e-300, 1e300
+#: Parameters that would become longer than this are rounded up.
+LONGEST_PARAMETER = 2048
+
+#: The value of an epsilon or a divergence that has no finite bound.
+INFINITE = Interval(Decimal("Infinity"), Decimal("Infinity"))
+
+_LOWEST_FLOAT = 1e-300
 
 
 def one_minus_exp(x: Interval) -> Interval:
@@ -97,6 +103,11 @@ def shorten_down(value: Fraction, bits: int = ROUNDED_BITS) -> Fraction:
         return Fraction(0)
     shift = max(0, bits - value.numerator.bit_length() + value.denominator.bit_length())
     return Fraction((value.numerator << shift) // value.denominator, 1 << shift)
+
+
+def fitting(value: Fraction, longest: int = LONGEST_PARAMETER) -> Fraction:
+    """``value``, or a little more where its exact form has more than ``longest`` bits."""
+    return value if length(value) <= longest else shorten_up(value)
 
 
 def length(value: Fraction) -> int:

@@ -8,28 +8,13 @@ from typing import Self
 
 from interlace.core.exact import Real, rational
 from interlace.core.guarantees import conversions
-from interlace.core.guarantees.base import (
-    Guarantee,
-    Relation,
-    briefly,
-    describe,
-    exactly,
-    read_relation,
-)
-from interlace.core.guarantees.enclosures import length, shorten_up
+from interlace.core.guarantees.base import Parametric, Relation, read_relation
+from interlace.core.guarantees.enclosures import fitting
 from interlace.core.interval import Interval
-
-#: Parameters that would become longer than this are rounded up.
-LONGEST_PARAMETER = 2048
-
-
-def fitting(value: Fraction) -> Fraction:
-    """``value``, or a little more where its exact form would be too long for a parameter."""
-    return value if length(value) <= LONGEST_PARAMETER else shorten_up(value)
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class PureDP(Guarantee):
+class PureDP(Parametric):
     """epsilon-DP: no answer is e^epsilon times likelier with a unit's data than without.
 
     ``epsilon0`` is the exact parameter; a float is read as the decimal that it prints.
@@ -58,9 +43,3 @@ class PureDP(Guarantee):
 
     def scaled(self, size: int) -> Self:
         return type(self)(fitting(self.epsilon0 * size), relation=self.relation)
-
-    def __repr__(self) -> str:
-        return describe("PureDP", (exactly(self.epsilon0),), self.relation)
-
-    def __str__(self) -> str:
-        return describe("PureDP", (briefly(self.epsilon0),), self.relation)

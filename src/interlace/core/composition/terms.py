@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
+from typing import assert_never
 
-from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from interlace.core.guarantees import ZCDP, ApproxDP, Notion, PureDP
 from interlace.core.guarantees.enclosures import length, minus_log_one_minus, one_minus_exp
 from interlace.core.interval import ONE, ZERO, Interval
 
@@ -47,7 +47,7 @@ class Leak:
 
 
 @dataclass(frozen=True)
-class Pool:
+class Terms:
     """The leaks, the pure losses and the total rho of a composition."""
 
     leak: Leak
@@ -60,19 +60,24 @@ class Pool:
         return sum((e * n for e, n in self.losses), Fraction(0))
 
 
-def pool(parts: Iterable[tuple[Guarantee, int]]) -> Pool:
+def terms(parts: Iterable[tuple[Notion, int]]) -> Terms:
     """Sort the parts of a composition by what covers them."""
     losses: Counter[Fraction] = Counter()
     leaks: Counter[Fraction] = Counter()
     rho = Fraction(0)
     for guarantee, count in parts:
-        if isinstance(guarantee, ZCDP):
-            rho += guarantee.rho * count
-        if isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon0 > 0:
-            losses[guarantee.epsilon0] += count
-        if isinstance(guarantee, ApproxDP) and guarantee.delta0 > 0:
-            leaks[guarantee.delta0] += count
-    return Pool(_leak(leaks), tuple(sorted(losses.items())), rho)
+        match guarantee:
+            case PureDP():
+                losses[guarantee.epsilon0] += count
+            case ApproxDP():
+                losses[guarantee.epsilon0] += count
+                leaks[guarantee.delta0] += count
+            case ZCDP():
+                rho += guarantee.rho * count
+            case _:
+                assert_never(guarantee)
+    del losses[Fraction(0)], leaks[Fraction(0)]
+    return Terms(_leak(leaks), tuple(sorted(losses.items())), rho)
 
 
 def _leak(leaks: Counter[Fraction]) -> Leak:
@@ -87,6 +92,3 @@ def _leak(leaks: Counter[Fraction]) -> Leak:
     for d, n in leaks.items():
         exponent = exponent + Interval.of(n) * minus_log_one_minus(Interval.of(d))
     return Leak(None, one_minus_exp(exponent), (-exponent).exp())
-
-
-INFINITE = Decimal("Infinity")
