@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp
 
-from interlace.core import laws
+from interlace.core import gaussian_sums, laws
 from interlace.core.errors import ParameterError
 from interlace.core.interval import ONE, Interval
 from interlace.core.laws import (
@@ -158,7 +158,7 @@ def test_the_caches_are_bounded() -> None:
     law = DiscreteGaussian(3)
     for z in range(1, 4300):
         law.tail(z)
-    for cached in (laws._weights_from, laws._radius, laws._theta):
+    for cached in (gaussian_sums.weights_from, gaussian_sums.theta, laws._radius):
         size = cached.cache_info()
         assert size.maxsize is not None
         assert size.currsize <= size.maxsize
