@@ -13,6 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cached_property
 
 from interlace.core.laws import DiscreteGaussian, DiscreteLaplace, Law, Point, Vector
 
@@ -23,34 +24,54 @@ Block = Callable[[int], list[int]]
 
 
 class Pool:
-    """Noise drawn ahead, each value handed out once. Safe under threads and forks."""
+    """Noise drawn ahead, each value handed out once. Safe under threads; ``forget`` at fork."""
 
     def __init__(self) -> None:
-        self._reset()
-        os.register_at_fork(after_in_child=self._reset)
+        self.forget()
 
-    def _reset(self) -> None:
+    def forget(self) -> None:
+        """Drop what is ready, and the locks, which a thread that is gone may hold."""
         self._lock = threading.Lock()
-        self._ready: OrderedDict[Law, tuple[Block, int, list[int]]] = OrderedDict()
+        self._stocks: OrderedDict[Law, _Stock] = OrderedDict()
 
     def draw(self, law: Law) -> tuple[int, ...]:
         """One draw of the law: as many integers as its size."""
         single = law.law if isinstance(law, Vector) else law
         if isinstance(single, Point):
             return (0,) * law.size
-        with self._lock:
-            return tuple(self._one(single) for _ in range(law.size))
+        return self._stock(single).take(law.size)
 
-    def _one(self, law: Law) -> int:
-        known = self._ready.pop(law, None)
-        block, size, ready = (_sampler(law), 16, []) if known is None else known
-        if not ready:
-            size = min(2 * size, _LARGEST_BLOCK)
-            ready = block(size)
-        self._ready[law] = (block, size, ready)
-        if len(self._ready) > _MOST_LAWS:
-            self._ready.popitem(last=False)
-        return ready.pop()
+    def _stock(self, law: Law) -> _Stock:
+        with self._lock:
+            stock = self._stocks.pop(law, None) or _Stock(law)
+            self._stocks[law] = stock
+            if len(self._stocks) > _MOST_LAWS:
+                self._stocks.popitem(last=False)
+            return stock
+
+
+class _Stock:
+    """The values of one law. Its own lock: a block takes up to 20 ms, and draws of other
+    laws need not wait for it."""
+
+    def __init__(self, law: Law) -> None:
+        self._law = law
+        self._lock = threading.Lock()
+        self._size, self._ready = 16, list[int]()
+
+    @cached_property
+    def _block(self) -> Block:
+        return _sampler(self._law)
+
+    def take(self, count: int) -> tuple[int, ...]:
+        with self._lock:
+            return tuple(self._one() for _ in range(count))
+
+    def _one(self) -> int:
+        if not self._ready:
+            self._size = min(2 * self._size, _LARGEST_BLOCK)
+            self._ready = self._block(self._size)
+        return self._ready.pop()
 
 
 def _sampler(law: Law) -> Block:
@@ -77,3 +98,4 @@ def _exact_float(scale: Fraction) -> float:
 
 
 POOL = Pool()
+os.register_at_fork(after_in_child=POOL.forget)
