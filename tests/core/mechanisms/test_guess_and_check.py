@@ -1,8 +1,7 @@
-"""Guess-and-check: Algorithm 1 as written, its price, its intervals, its restart."""
+"""Guess-and-check: Algorithm 1 as written, its price, its intervals."""
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 from itertools import product
 
@@ -11,14 +10,14 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.signal import fftconvolve
 
 from interlace.core.composition import compose
 from interlace.core.errors import SessionHalted
 from interlace.core.exact import float_up
 from interlace.core.guarantees import PureDP
-from interlace.core.laws import DiscreteLaplace, Law
+from interlace.core.laws import DiscreteLaplace
 from interlace.core.mechanisms import GuessAndCheck
-from interlace.core.mechanisms.play import openings
 from interlace.core.queries import Query, Sensitivity
 from tests.core.mechanisms.doubles import Reading, Run, reading, scripted
 from tests.core.mechanisms.enumeration import Losses, precise_loss
@@ -116,40 +115,6 @@ def test_a_right_guess_costs_nothing_and_tells_nothing_more() -> None:
     assert {step.value for step in run.steps} == {False}
 
 
-def test_the_children_draw_their_own_secrets() -> None:
-    laws: list[Law] = []
-
-    def draw(law: Law) -> tuple[int, ...]:
-        laws.append(law)
-        return (len(laws),)
-
-    made = GuessAndCheck(epsilon=1, tolerance=10)
-    assert openings(made, draw) == {"check": (1,), "measure": (2,)}
-    assert laws == [made.check.opening(), made.measure.opening()]
-
-
-def test_a_restart_from_the_recorded_steps_is_in_the_same_place() -> None:
-    made = GuessAndCheck(epsilon=0.5, tolerance=4, cutoff=5)
-    source = random.Random(11)
-    live = Run(made, lambda law: tuple(source.randint(-9, 9) for _ in range(law.size)))
-    asked, answers, rounds = [], [], []
-    while live.left:
-        query = Query(reading(source.randint(-20, 20)), guess=source.randint(-20, 20))
-        begun = len(live.steps)
-        answers.append(live.ask(query))
-        asked.append(query)
-        rounds.append(live.steps[begun:])
-        # After each round: a crash here, and a fold over what was recorded.
-        again = Run(made)
-        for old, steps, known in zip(asked, rounds, answers, strict=True):
-            recorded = iter(steps)
-            assert again.ask(old, lambda *_, it=recorded: next(it)) == known
-            assert list(recorded) == []
-        assert again.state == live.state
-        assert again.left == live.left
-    assert len(answers) > made.cutoff
-
-
 def test_nothing_after_the_check_depends_on_its_outcome_but_the_measure() -> None:
     # At absurd epsilons the measure's scale would be too small to serve: it is raised, since
     # a refusal would tell the check's outcome.
@@ -190,7 +155,8 @@ def test_whatever_the_guess_the_interval_holds_the_value(
     value = made.measure.law(query)
     assert isinstance(value, DiscreteLaplace)
     reach = int(40 * max(rho, nu)) + 40
-    difference = np.convolve(_masses(rho, reach), _masses(nu, reach))  # of rho - nu
+    # By Fourier transforms, which are off by some 1e-16 in all.
+    difference = fftconvolve(_masses(rho, reach), _masses(nu, reach))  # of rho - nu
     above = np.cumsum(difference[::-1])[::-1]  # P(rho - nu >= k) at index k + 2 reach
     z = np.abs(np.arange(-reach, reach + 1))
     miss = float(_masses(value.scale, reach)[z > measured].sum())

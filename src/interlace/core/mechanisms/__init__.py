@@ -3,7 +3,6 @@
 from interlace.core.mechanisms.gaussian import Gaussian
 from interlace.core.mechanisms.guess_and_check import GuessAndCheck
 from interlace.core.mechanisms.laplace import Laplace
-from interlace.core.mechanisms.protocol import Answer
 from interlace.core.mechanisms.sparse_vector import SparseVector
 
-__all__ = ["Answer", "Gaussian", "GuessAndCheck", "Laplace", "SparseVector"]
+__all__ = ["Gaussian", "GuessAndCheck", "Laplace", "SparseVector"]

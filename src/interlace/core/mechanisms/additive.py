@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
+from typing import final
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real
-from interlace.core.laws import LARGEST_SCALE, SMALLEST_SCALE, Law, Vector
-from interlace.core.mechanisms.protocol import Answer, Outcome
+from interlace.core.laws import LARGEST_SCALE, SMALLEST_SCALE, Law, Point, Vector
+from interlace.core.mechanisms.protocol import CONFIDENCE, Add, Answer, Move, Outcome, Secret
 from interlace.core.queries import LARGEST_INTEGER, Query
-
-CONFIDENCE = Fraction(19, 20)
 
 
 def one_of(**given: Real | None) -> tuple[str, Real]:
@@ -38,24 +38,57 @@ def proportional(scale: Fraction) -> Fraction:
     return servable(max(scale, SMALLEST_SCALE), "sql")
 
 
-def plain(query: Query, mechanism: str) -> None:
-    """Refuse a comparison or a guess where only a value can be asked for."""
-    if query.comparison is not None:
-        raise ParameterError("at_least/at_most", f"{mechanism} answers with a value: leave it out")
-    if query.guess is not None:
-        raise ParameterError("guess", f"{mechanism} takes no guess: leave it out")
-
-
 def cells(law: Law, size: int) -> Law:
     """Independent noise for each cell of a plan."""
     return law if size == 1 else Vector(law, size)
 
 
-def released(outcome: Outcome, law: Law) -> Answer:
-    """The answer value + noise, cut to the public range of answers, with its interval.
+class Additive(ABC):
+    """``answers`` values plus noise; only the noise differs from kind to kind."""
 
-    The value lies in that range, so the cut brings the answer no further from it."""
-    radius = law.radius(CONFIDENCE)
-    values = tuple(max(-LARGEST_INTEGER, min(LARGEST_INTEGER, v)) for v in outcome)
-    spans = tuple((v - radius, v + radius) for v in values)
-    return Answer(values[0] if len(values) == 1 else values, None, spans, CONFIDENCE)
+    answers: int
+
+    @abstractmethod
+    def law(self, query: Query) -> Law:
+        """The noise of one answer. Raises ParameterError for a scale that is not served."""
+
+    @final
+    def opening(self) -> Law:
+        return Point()
+
+    @final
+    def start(self) -> int:
+        """The public state: how many answers are left."""
+        return self.answers
+
+    @final
+    def left(self, public: int) -> int:
+        return public
+
+    @final
+    def move(self, public: int, query: Query) -> Move:
+        del public
+        session = f"a {type(self).__name__} session"
+        if query.comparison is not None:
+            raise ParameterError(
+                "at_least/at_most", f"{session} answers with a value: leave it out"
+            )
+        if query.guess is not None:
+            raise ParameterError("guess", f"{session} takes no guess: leave it out")
+        return Move(query.plan, Add(self.law(query)))
+
+    @final
+    def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
+        """Value + noise, cut to the public range of answers, with its interval.
+
+        The value lies in that range, so the cut brings the answer no further from it."""
+        del secret, public
+        radius = self.law(query).radius(CONFIDENCE)
+        values = tuple(max(-LARGEST_INTEGER, min(LARGEST_INTEGER, v)) for v in outcome)
+        spans = tuple((v - radius, v + radius) for v in values)
+        return Answer(values[0] if len(values) == 1 else values, None, spans)
+
+    @final
+    def after(self, public: int, query: Query, answer: Answer) -> int:
+        del query, answer
+        return public - 1

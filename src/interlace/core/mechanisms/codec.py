@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 from interlace.core.errors import ParameterError
 from interlace.core.mechanisms.gaussian import Gaussian
@@ -20,9 +20,7 @@ from interlace.core.mechanisms.sparse_vector import SparseVector
 Served = Laplace | Gaussian | SparseVector | GuessAndCheck
 """The mechanisms that a centre serves."""
 
-_LIBRARY: dict[str, type[Served]] = {
-    kind.__name__: kind for kind in (Laplace, Gaussian, SparseVector, GuessAndCheck)
-}
+_LIBRARY: dict[str, type[Served]] = {kind.__name__: kind for kind in get_args(Served)}
 
 
 def encode_mechanism(mechanism: Served) -> dict[str, Any]:

@@ -6,26 +6,20 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import final
 
 from interlace.core.composition import Composition, compose
 from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import ZCDP
 from interlace.core.interval import Interval
-from interlace.core.laws import DiscreteGaussian, Law, Point
-from interlace.core.mechanisms.additive import (
-    cells,
-    one_of,
-    plain,
-    proportional,
-    released,
-    servable,
-)
-from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret
-from interlace.core.queries import Query
+from interlace.core.laws import DiscreteGaussian, Law
+from interlace.core.mechanisms.additive import Additive, cells, one_of, proportional, servable
+from interlace.core.queries import LARGEST_INTEGER, Query
 
 
+@final
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Additive):
     """``answers`` noisy values, each with discrete Gaussian noise (FORMULAS 8.4).
 
     ``sigma`` is the noise for a query of l2 sensitivity ``sensitivity`` and grows in
@@ -52,7 +46,7 @@ class Gaussian:
     ) -> None:
         name, value = one_of(sigma=sigma, rho=rho)
         exact = rational(value, name, above=True)
-        bound = natural(sensitivity, "sensitivity", maximum=2**62)
+        bound = natural(sensitivity, "sensitivity", maximum=LARGEST_INTEGER)
         sigma = exact if name == "sigma" else _root(bound**2 / (2 * exact))
         law = DiscreteGaussian(servable(sigma, name))
         object.__setattr__(self, "sigma", law.sigma)
@@ -69,29 +63,6 @@ class Gaussian:
         squared = max(1, query.plan.sensitivity.l2_squared)
         sigma = proportional(_root(self.sigma**2 * squared / self.sensitivity**2))
         return cells(DiscreteGaussian(sigma), query.plan.size)
-
-    def opening(self) -> Law:
-        return Point()
-
-    def start(self) -> int:
-        """The public state: how many answers are left."""
-        return self.answers
-
-    def left(self, public: int) -> int:
-        return public
-
-    def move(self, public: int, query: Query) -> Move:
-        del public
-        plain(query, "a Gaussian session")
-        return Move(query.plan, Add(self.law(query)))
-
-    def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
-        del secret, public
-        return released(outcome, self.law(query))
-
-    def after(self, public: int, query: Query, answer: Answer) -> int:
-        del query, answer
-        return public - 1
 
 
 def _root(square: Fraction) -> Fraction:

@@ -10,11 +10,10 @@ from functools import cached_property
 from interlace.core.composition import Composition, compose
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, natural, rational
-from interlace.core.mechanisms.additive import CONFIDENCE
 from interlace.core.mechanisms.laplace import Laplace
-from interlace.core.mechanisms.protocol import Answer, Mechanism, Program
+from interlace.core.mechanisms.protocol import CONFIDENCE, Answer, Mechanism, Program
 from interlace.core.mechanisms.sparse_vector import SparseVector
-from interlace.core.queries import Comparison, Query
+from interlace.core.queries import LARGEST_INTEGER, Comparison, Query
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,13 @@ class GuessAndCheck:
         self, *, epsilon: Real, tolerance: int, cutoff: int = 1, sensitivity: int = 1
     ) -> None:
         object.__setattr__(self, "epsilon", rational(epsilon, "epsilon", above=True))
-        object.__setattr__(self, "tolerance", natural(tolerance, "tolerance", maximum=2**62))
+        object.__setattr__(
+            self, "tolerance", natural(tolerance, "tolerance", maximum=LARGEST_INTEGER)
+        )
         object.__setattr__(self, "cutoff", natural(cutoff, "cutoff", maximum=10**6))
-        object.__setattr__(self, "sensitivity", natural(sensitivity, "sensitivity", maximum=2**62))
+        object.__setattr__(
+            self, "sensitivity", natural(sensitivity, "sensitivity", maximum=LARGEST_INTEGER)
+        )
         self.guarantee  # noqa: B018  builds the children: refuses what they refuse, now
 
     @cached_property
@@ -86,26 +89,20 @@ class GuessAndCheck:
         del public
         if query.comparison is not None or query.guess is None:
             raise ParameterError("guess", "guess-and-check needs guess=, what you expect")
-        return self._round(query.guess, query)
-
-    def _round(self, guess: int, query: Query) -> Program:
-        test = Comparison.distance(guess, self.tolerance)
-        off = yield "check", Query(query.plan, comparison=test)
-        # The measured interval and the guess's may both miss, in the same round: half each.
+        asked = Query(query.plan)
+        # Both intervals before the check: nothing but the measure depends on its verdict. The
+        # measured one and the guess's may both miss, in the same round: half each.
         share = 1 - (1 - CONFIDENCE) / 2
-        if off.verdict:
-            asked = Query(query.plan)
-            measured = yield "measure", asked
-            radius = self.measure.law(asked).radius(share)
-            return _around(measured.value, True, radius)
+        measured_within = self.measure.law(asked).radius(share)
         # Not off: |value - guess| < tolerance + threshold noise - query noise, each of which
         # is beyond its radius on the one side that matters with half of 1 - share.
-        radius = (
-            self.tolerance
-            + self.check.opening().radius(share)
-            + self.check.query_noise().radius(share)
-        )
-        return _around(guess, False, radius)
+        slack = self.check.opening().radius(share) + self.check.query_noise().radius(share)
+        test = Comparison.distance(query.guess, self.tolerance)
+        off = yield "check", Query(query.plan, comparison=test)
+        if off.verdict:
+            measured = yield "measure", asked
+            return _around(measured.value, True, measured_within)
+        return _around(query.guess, False, self.tolerance + slack)
 
     def after(self, public: int, query: Query, answer: Answer) -> int:
         del query
@@ -114,4 +111,4 @@ class GuessAndCheck:
 
 def _around(value: int | tuple[int, ...], verdict: bool, radius: int) -> Answer:
     assert isinstance(value, int)  # a check reads one number
-    return Answer(value, verdict, ((value - radius, value + radius),), CONFIDENCE)
+    return Answer(value, verdict, ((value - radius, value + radius),))

@@ -5,25 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import final
 
 from interlace.core.composition import Composition, compose
 from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import PureDP
-from interlace.core.laws import DiscreteLaplace, Law, Point
-from interlace.core.mechanisms.additive import (
-    cells,
-    one_of,
-    plain,
-    proportional,
-    released,
-    servable,
-)
-from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret
-from interlace.core.queries import Query
+from interlace.core.laws import DiscreteLaplace, Law
+from interlace.core.mechanisms.additive import Additive, cells, one_of, proportional, servable
+from interlace.core.queries import LARGEST_INTEGER, Query
 
 
+@final
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(Additive):
     """``answers`` noisy values, each with discrete Laplace noise (FORMULAS 8.2, Lemma 7).
 
     ``scale`` is the noise for a query of l1 sensitivity ``sensitivity`` and grows in
@@ -50,7 +44,7 @@ class Laplace:
     ) -> None:
         name, value = one_of(scale=scale, epsilon=epsilon)
         exact = rational(value, name, above=True)
-        bound = natural(sensitivity, "sensitivity", maximum=2**62)
+        bound = natural(sensitivity, "sensitivity", maximum=LARGEST_INTEGER)
         law = DiscreteLaplace(servable(exact if name == "scale" else bound / exact, name))
         object.__setattr__(self, "scale", law.scale)
         object.__setattr__(self, "answers", natural(answers, "answers"))
@@ -65,26 +59,3 @@ class Laplace:
         bound = max(1, query.plan.sensitivity.l1)
         scale = proportional(self.scale * bound / self.sensitivity)
         return cells(DiscreteLaplace(scale), query.plan.size)
-
-    def opening(self) -> Law:
-        return Point()
-
-    def start(self) -> int:
-        """The public state: how many answers are left."""
-        return self.answers
-
-    def left(self, public: int) -> int:
-        return public
-
-    def move(self, public: int, query: Query) -> Move:
-        del public
-        plain(query, "a Laplace session")
-        return Move(query.plan, Add(self.law(query)))
-
-    def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
-        del secret, public
-        return released(outcome, self.law(query))
-
-    def after(self, public: int, query: Query, answer: Answer) -> int:
-        del query, answer
-        return public - 1

@@ -23,6 +23,8 @@ Public = Any
 """The public state: whatever ``start`` gives and ``after`` folds; a frozen value."""
 Outcome = tuple[int, ...]
 """One integer for each cell of the plan: value (or comparison) plus noise."""
+CONFIDENCE = Fraction(19, 20)
+"""With which the spans of every answer hold."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Answer:
     value: int | bool | tuple[int, ...]
     verdict: bool | None = None
     spans: tuple[Span, ...] = ()
-    confidence: Fraction = Fraction(19, 20)
+    confidence: Fraction = CONFIDENCE
 
 
 class Mechanism(Protocol):

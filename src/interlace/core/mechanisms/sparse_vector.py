@@ -13,7 +13,7 @@ from interlace.core.guarantees import PureDP
 from interlace.core.laws import DiscreteLaplace
 from interlace.core.mechanisms.additive import servable
 from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret
-from interlace.core.queries import Query
+from interlace.core.queries import LARGEST_INTEGER, Query
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,9 @@ class SparseVector:
                 raise ParameterError("threshold_share", "must be below 1: queries need noise too")
         object.__setattr__(self, "epsilon", exact)
         object.__setattr__(self, "cutoff", passes)
-        object.__setattr__(self, "sensitivity", natural(sensitivity, "sensitivity", maximum=2**62))
+        object.__setattr__(
+            self, "sensitivity", natural(sensitivity, "sensitivity", maximum=LARGEST_INTEGER)
+        )
         object.__setattr__(self, "monotone", monotone)
         object.__setattr__(self, "threshold_share", share)
         self.opening(), self.query_noise()  # refuses scales out of range now, not at a query
