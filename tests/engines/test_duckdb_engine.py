@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -152,6 +154,7 @@ FORBIDDEN = [
 
 
 def _connection(engine: DuckDBEngine) -> duckdb.DuckDBPyConnection:
+    engine.read(parse(COUNT, CLINIC))  # which opens it
     connection = engine._connection
     assert connection is not None
     return connection.cursor()
@@ -200,6 +203,7 @@ def test_fifty_threads_share_an_engine(engine: DuckDBEngine) -> None:
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_opens_its_own(engine: DuckDBEngine) -> None:
     plan = parse(COUNT, CLINIC)
+    assert engine.read(plan) == (6,)
     parents = engine._connection
     with engine._lock:  # as if another thread held it at the fork
         child = os.fork()
@@ -251,6 +255,16 @@ def test_two_engines_and_other_processes_read_one_snapshot(
     assert engine.read(parse(COUNT, CLINIC)) == (6,)
 
 
+def _refused(snapshot: Snapshot, problem: str) -> None:
+    """The first read is refused, and the second, and no other error is in reach."""
+    engine = DuckDBEngine(snapshot)
+    for _ in range(2):
+        with pytest.raises(EngineError, match=problem) as caught:
+            engine.read(parse(COUNT, snapshot.dataset))
+        assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    engine.close()
+
+
 def _copied(snapshot: Snapshot, folder: Path, content: bytes) -> Snapshot:
     path = folder / snapshot.path.name
     path.write_bytes(content)
@@ -258,8 +272,12 @@ def _copied(snapshot: Snapshot, folder: Path, content: bytes) -> Snapshot:
 
 
 def test_a_missing_snapshot_is_an_error(snapshot: Snapshot, tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="is missing"):
-        DuckDBEngine(replace(snapshot, path=tmp_path / snapshot.path.name))
+    missing = replace(snapshot, path=tmp_path / snapshot.path.name)
+    _refused(missing, "is missing")
+    engine = DuckDBEngine(missing)  # nothing is opened before the first read
+    missing.path.write_bytes(snapshot.path.read_bytes())
+    assert engine.read(parse(COUNT, CLINIC)) == (6,)
+    engine.close()
 
 
 def test_a_snapshot_may_be_moved_but_not_changed(snapshot: Snapshot, tmp_path: Path) -> None:
@@ -269,14 +287,12 @@ def test_a_snapshot_may_be_moved_but_not_changed(snapshot: Snapshot, tmp_path: P
     moved.close()
     content[len(content) // 2] ^= 1
     for changed in (bytes(content), b"", bytes(content[:-1])):
-        with pytest.raises(EngineError, match="is not the one that was registered"):
-            DuckDBEngine(_copied(snapshot, tmp_path, changed))
+        _refused(_copied(snapshot, tmp_path, changed), "is not the one that was registered")
 
 
 def test_another_declaration_is_an_error(snapshot: Snapshot, engine: DuckDBEngine) -> None:
     wider = Dataset("clinic", "id", (Table(VISITS.name, VISITS.columns, 9), PEOPLE))
-    with pytest.raises(EngineError, match="another declaration"):
-        DuckDBEngine(replace(snapshot, dataset=wider))
+    _refused(replace(snapshot, dataset=wider), "another declaration")
     with pytest.raises(ParameterError, match="another dataset"):
         engine.read(parse(COUNT, wider))
 
@@ -284,15 +300,62 @@ def test_another_declaration_is_an_error(snapshot: Snapshot, engine: DuckDBEngin
 def test_a_file_of_another_kind_is_an_error(snapshot: Snapshot, tmp_path: Path) -> None:
     content = b"not a database at all"
     other = _copied(snapshot, tmp_path, content)
-    with pytest.raises(EngineError, match="cannot be opened"):
-        DuckDBEngine(replace(other, digest=hashlib.sha256(content).hexdigest()))
+    _refused(replace(other, digest=hashlib.sha256(content).hexdigest()), "cannot be opened")
 
 
-def test_a_closed_engine_reads_no_more(engine: DuckDBEngine) -> None:
+def test_a_closed_engine_reads_no_more(snapshot: Snapshot) -> None:
+    for used in (False, True):
+        engine = DuckDBEngine(snapshot)
+        if used:
+            engine.read(parse(COUNT, CLINIC))
+        engine.close()
+        engine.close()
+        with pytest.raises(EngineError, match="closed"):
+            engine.read(parse(COUNT, CLINIC))
+
+
+def test_closing_lets_the_reads_that_run_end(snapshot: Snapshot) -> None:
+    """Each read gives its answer or says that the engine is closed; none fails otherwise."""
+    plan = parse("SELECT SUM(cost) FROM visits", CLINIC)
+    for _ in range(5):
+        engine = DuckDBEngine(snapshot)
+        engine.read(plan)
+        barrier, ends = threading.Barrier(9), []
+
+        def ask(engine: DuckDBEngine = engine, barrier: threading.Barrier = barrier) -> str:
+            barrier.wait()
+            try:
+                while engine.read(plan) == (285,):
+                    pass
+            except EngineError as error:
+                return str(error)
+            return "a wrong answer"
+
+        with ThreadPoolExecutor(8) as pool:
+            asked = [pool.submit(ask) for _ in range(8)]
+            barrier.wait()
+            time.sleep(0.02)
+            engine.close()
+            ends = [answer.result() for answer in asked]
+        assert ends == ["the engine is closed: open the centre again"] * 8
+
+
+def _is_open(path: Path) -> bool:
+    return path in {
+        link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()
+    }
+
+
+def test_the_last_read_gives_the_snapshot_back(snapshot: Snapshot, tmp_path: Path) -> None:
+    copied = _copied(snapshot, tmp_path, snapshot.path.read_bytes())
+    engine = DuckDBEngine(copied)
+    assert not _is_open(copied.path)
+    cursor = _connection(engine)
     engine.close()
-    engine.close()
-    with pytest.raises(EngineError, match="closed"):
-        engine.read(parse(COUNT, CLINIC))
+    assert cursor.execute("SELECT count(*) FROM snapshot.t0").fetchall() == [(7,)]
+    assert _is_open(copied.path)
+    cursor.close()
+    assert not _is_open(copied.path)
 
 
 @pytest.mark.parametrize(
@@ -305,13 +368,23 @@ def test_a_failure_after_the_scan_began_has_one_public_form(
         def cursor(self) -> Any:
             raise error
 
-        def close(self) -> None: ...
-
-    real = engine._connection
     monkeypatch.setattr(engine, "_connection", Failing())
     with pytest.raises(EngineError) as caught:
         engine.read(parse(COUNT, CLINIC))
-    assert "31337" not in str(caught.value)
     assert "the charge is kept" in str(caught.value)
-    assert caught.value.__suppress_context__
-    monkeypatch.setattr(engine, "_connection", real)
+    assert "31337" not in f"{caught.value.args} {vars(caught.value)}"
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+
+
+def test_a_failing_statement_brings_no_value_along(
+    engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a real one does: DuckDB quotes the value that it could not convert."""
+    failing = "SELECT CAST('31337 private' AS BIGINT)"
+    with pytest.raises(duckdb.Error, match="31337 private"):
+        _connection(engine).execute(failing).fetchall()
+    monkeypatch.setattr("interlace.engines.duckdb.engine.rewrite", lambda *_: failing)
+    with pytest.raises(EngineError) as caught:
+        engine.read(parse(COUNT, CLINIC))
+    assert "private" not in f"{caught.value.args} {vars(caught.value)}"
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from interlace.core.errors import EngineError
 from interlace.query.plan import Plan
@@ -25,19 +25,21 @@ class Snapshot:
 
 
 class Engine(Protocol):
-    """Reads one snapshot. Safe to share between threads, and after a fork."""
+    """Reads one snapshot, which is looked for at the first read. Safe to share between threads, and after a fork."""
 
     def read(self, plan: Plan) -> tuple[int, ...]:
         """The exact answer, one integer for each cell of the plan. Raises EngineError."""
 
     def close(self) -> None:
-        """Gives back what is held; a later ``read`` raises EngineError."""
+        """Gives back what is held once the reads that run have ended; a later ``read`` raises
+        EngineError. Raises nothing."""
 
 
-def fail() -> NoReturn:
+def failure() -> EngineError:
     """The one public form of a failure after a scan began: no word of the cause, which may
-    depend on data."""
-    raise EngineError(
-        "the engine could not answer; the charge is kept. Tell the custodian: the cause is "
-        "not shown because it may depend on data"
-    ) from None
+    depend on data. Raise it outside the handler, or the cause stays within reach as its
+    context."""
+    return EngineError(
+        "the engine could not answer, and the charge is kept; the cause is not shown because "
+        "it may depend on data: tell the custodian"
+    )

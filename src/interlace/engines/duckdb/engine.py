@@ -16,11 +16,12 @@ from pathlib import Path
 import duckdb
 
 from interlace.core.errors import EngineError, ParameterError
-from interlace.engines.base import Snapshot, fail
+from interlace.engines.base import Snapshot, failure
 from interlace.engines.duckdb.register import CATALOG, file_digest
 from interlace.query.plan import Plan
 from interlace.query.rewrite import rewrite
 
+#: Of a DuckDB connection.
 Settings = dict[str, str | bool | int | float | list[str]]
 
 _engines: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
@@ -29,9 +30,8 @@ _engines: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
 class DuckDBEngine:
     """Reads one snapshot. Safe to share between threads; a forked child opens its own.
 
-    ``memory`` bounds what DuckDB may hold, ``threads`` its parallelism; beyond memory it
-    spills into ``.spill`` beside the snapshot. Raises EngineError if the file is missing or
-    is not the one that was registered.
+    Nothing is opened before the first read. ``memory`` bounds what DuckDB may hold,
+    ``threads`` its parallelism; beyond memory it spills into ``.spill`` beside the snapshot.
     """
 
     def __init__(self, snapshot: Snapshot, *, memory: str = "1GB", threads: int = 2) -> None:
@@ -39,40 +39,43 @@ class DuckDBEngine:
         self._limits: Settings = {"memory_limit": memory, "threads": threads}
         self._lock = threading.Lock()
         self._closed = False
-        self._connection: duckdb.DuckDBPyConnection | None = self._open()
+        self._connection: duckdb.DuckDBPyConnection | None = None
         _engines.add(self)
 
     def read(self, plan: Plan) -> tuple[int, ...]:
         """The exact answer, one integer for each cell.
 
-        Raises ParameterError for a plan over another dataset, EngineError if the engine is
-        closed or fails.
+        Raises ParameterError for a plan over another dataset; EngineError if the engine is
+        closed or fails, or if the file is missing or is not the one that was registered.
         """
         if plan.dataset != self._snapshot.dataset:
             raise ParameterError("plan", "was made for another dataset than this snapshot's")
         statement = rewrite(plan, "duckdb", CATALOG)
         connection = self._current()
-        try:
-            # A connection shared by threads fails; a cursor is a connection of its own.
-            with contextlib.closing(connection.cursor()) as cursor:
-                row = cursor.execute(statement).fetchone()
+        # A connection shared by threads fails; a cursor is a connection of its own, which
+        # lives on when the engine is closed. Whatever happens may depend on data.
+        with (
+            contextlib.suppress(Exception),
+            contextlib.closing(connection.cursor()) as cursor,
+        ):
+            row = cursor.execute(statement).fetchone()
             return tuple(int(value) for value in row or ())
-        except Exception:  # noqa: BLE001 - whatever happened may depend on data
-            fail()
+        raise failure()
 
     def close(self) -> None:
-        """Gives back what is held; a later ``read`` raises EngineError."""
+        """Lets go of the snapshot; the last read that runs gives it back.
+
+        A later ``read`` raises EngineError; closing again does nothing.
+        """
         with self._lock:
             self._closed = True
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+            self._connection = None  # not closed: DuckDB would take its cursors along
 
     def _current(self) -> duckdb.DuckDBPyConnection:
         with self._lock:
             if self._closed:
                 raise EngineError("the engine is closed: open the centre again")
-            if self._connection is None:  # a forked child's first read
+            if self._connection is None:  # also a forked child's first read
                 self._connection = self._open()
             return self._connection
 
@@ -80,17 +83,16 @@ class DuckDBEngine:
         path = self._snapshot.path
         if not path.is_file():
             raise EngineError(f"the snapshot {path} is missing: restore it or register again")
-        if file_digest(path) != self._snapshot.digest:
-            raise EngineError(f"the snapshot {path} is not the one that was registered")
-        try:
+        with contextlib.suppress(duckdb.Error, OSError):
+            if file_digest(path) != self._snapshot.digest:
+                raise EngineError(f"the snapshot {path} is not the one that was registered")
             connection = duckdb.connect(config=_settings(path) | self._limits)
             _lock_down(connection, path)
             stored = connection.execute(f"SELECT dataset FROM {CATALOG}.declaration").fetchone()
-        except duckdb.Error:
-            raise EngineError(f"the snapshot {path} cannot be opened") from None
-        if stored is None or stored[0] != self._snapshot.dataset.to_json():
-            raise EngineError(f"the snapshot {path} was registered under another declaration")
-        return connection
+            if stored is None or stored[0] != self._snapshot.dataset.to_json():
+                raise EngineError(f"the snapshot {path} was registered under another declaration")
+            return connection
+        raise EngineError(f"the snapshot {path} cannot be opened: see who may read it")
 
     def forget(self) -> None:
         """After a fork: the parent's connection has no threads here and may not be touched,

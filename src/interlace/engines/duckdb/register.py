@@ -25,8 +25,11 @@ from interlace.query.plan import MOST_UNITS
 from interlace.query.rewrite import UNIT
 from interlace.query.schema import Dataset, Table
 
+#: The name under which a snapshot's file is attached.
 CATALOG = "snapshot"
-MEMORY = "1GB"
+#: What DuckDB may hold while it writes one.
+_MEMORY = "1GB"
+#: How the name of a folder of unfinished work begins.
 _WORK = ".registering-"
 #: Of a unit's SHA-256 in hex: 64 bits.
 HASH_DIGITS = 16
@@ -51,18 +54,36 @@ def register(sources: Mapping[str, Source], dataset: Dataset, folder: Path, key:
     if set(sources) != {table.name for table in dataset.tables}:
         wanted = ", ".join(repr(table.name) for table in dataset.tables)
         raise ParameterError("sources", f"must be given for exactly the tables {wanted}")
-    with _workshop(folder) as work:
-        file = work / "snapshot.duckdb"
-        with _writer(file, work / "spill") as connection:
-            types = {
-                table.name: _read(connection, i, table, dataset, sources[table.name])
-                for i, table in enumerate(dataset.tables)
-            }
-            _number_units(connection, dataset, key)
-            for i, table in enumerate(dataset.tables):
-                _write(connection, i, table, types[table.name])
-            _declare(connection, dataset)
-        return _publish(file, folder, dataset)
+    try:
+        with _workshop(folder) as work:
+            file = work / "snapshot.duckdb"
+            with _writer(file, work / "spill") as connection:
+                _fill(connection, sources, dataset, key)
+            return _publish(file, folder, dataset)
+    except DataError as error:
+        problem = str(error)
+    except Exception:  # noqa: BLE001 - whatever happened may quote data
+        problem = (
+            "a source could not be read or written: check the files, their encoding and the disk"
+        )
+    # Raised outside the handlers: as the context of this error, the other's would be in reach.
+    raise DataError(problem)
+
+
+def _fill(
+    connection: duckdb.DuckDBPyConnection,
+    sources: Mapping[str, Source],
+    dataset: Dataset,
+    key: bytes,
+) -> None:
+    types = {
+        table.name: _read(connection, i, table, dataset, sources[table.name])
+        for i, table in enumerate(dataset.tables)
+    }
+    _number_units(connection, dataset, key)
+    for i, table in enumerate(dataset.tables):
+        _write(connection, i, table, types[table.name])
+    _declare(connection, dataset)
 
 
 @contextlib.contextmanager
@@ -84,7 +105,7 @@ def _workshop(folder: Path) -> Iterator[Path]:
 def _writer(file: Path, spill: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = duckdb.connect(
         config={
-            "memory_limit": MEMORY,
+            "memory_limit": _MEMORY,
             "temp_directory": str(spill),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
@@ -94,10 +115,6 @@ def _writer(file: Path, spill: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         connection.execute(f"ATTACH '{_quoted(str(file))}' AS {CATALOG}")
         yield connection
         connection.execute(f"DETACH {CATALOG}")  # writes what is still in memory
-    except duckdb.Error:  # its messages quote values
-        raise DataError(
-            "a source could not be read or written; check the files, their encoding and the disk"
-        ) from None
     finally:
         connection.close()
 
@@ -120,7 +137,7 @@ def _read(
     where = f"table {table.name!r}, unit {dataset.unit!r}"
     blurred = normalise.blurred("u", types[0])
     if blurred and _one(connection, f"SELECT count(*) FROM raw{i} WHERE {blurred}"):
-        raise DataError(f"{where}: ids this large lose digits as floats; give integers or text")
+        raise DataError(f"{where}: ids this large lose digits as floats: give integers or text")
     text = normalise.unit_text("u", types[0], where)
     # Integers are looked up as such, which is several times faster than by their text.
     whole = normalise.family(types[0]) == "integer"

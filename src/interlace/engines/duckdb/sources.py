@@ -6,6 +6,7 @@ pandas column of objects is turned into text value by value. Normalises nothing.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import decimal
@@ -20,8 +21,8 @@ import duckdb
 
 from interlace.core.errors import DataError
 
+#: A path of a Parquet or CSV file, or a table in memory (pandas, pyarrow, polars).
 Source = Any
-"""A path of a Parquet or CSV file, or a table in memory (pandas, pyarrow, polars)."""
 
 
 def attach_source(
@@ -37,16 +38,20 @@ def attach_source(
         _file(connection, Path(source)).create_view(view)
     else:
         table = _frame(source, columns) if _is_pandas(source) else source
-        try:
-            connection.register(view, table)
-        except Exception:  # noqa: BLE001 - its own conversion may raise anything, and quote data
-            raise DataError(
-                f"a source must be a DataFrame, an Arrow table or a path of a .parquet or .csv "
-                f"file, got {type(source).__name__}"
-            ) from None
+        _register(connection, view, table)
     described = connection.execute(f"DESCRIBE {view}").fetchall()
     present = [(str(row[0]), str(row[1])) for row in described]
     return {column: _found(column, present) for column in columns}
+
+
+def _register(connection: duckdb.DuckDBPyConnection, view: str, table: object) -> None:
+    with contextlib.suppress(Exception):  # its own conversion may raise anything, and quote data
+        connection.register(view, table)
+        return
+    raise DataError(
+        f"a source must be a DataFrame, an Arrow table or a path of a .parquet or .csv file, "
+        f"got {type(table).__name__}"
+    )
 
 
 def _found(column: str, present: list[tuple[str, str]]) -> tuple[str, str]:
@@ -82,14 +87,15 @@ def _file(connection: duckdb.DuckDBPyConnection, path: Path) -> duckdb.DuckDBPyR
 
 
 def _header(path: Path, separator: str) -> list[str]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            names = next(csv.reader(file, delimiter=separator), [])
-    except (UnicodeDecodeError, csv.Error):
-        raise DataError(f"source file {path}: its first line is no header in UTF-8") from None
+    names: list[str] = []
+    with (
+        contextlib.suppress(UnicodeDecodeError, csv.Error),  # which may quote data
+        path.open(encoding="utf-8-sig", newline="") as file,
+    ):
+        names = next(csv.reader(file, delimiter=separator), [])
     folded = [name.casefold() for name in names]
     if not names or len(set(folded)) < len(folded) or "" in names:
-        raise DataError(f"source file {path}: its first line must name every column once")
+        raise DataError(f"source file {path}: its first line must name every column once, in UTF-8")
     return names
 
 
@@ -128,7 +134,7 @@ def _text(value: object) -> str | None:
         return value.isoformat(" ") if isinstance(value, datetime.datetime) else value.isoformat()
     if isinstance(value, bool | int | float | decimal.Decimal | uuid.UUID) or _is_scalar(value):
         return str(value)
-    raise DataError(f"a column holds objects of type {type(value).__name__}; convert it")
+    raise DataError(f"a column holds objects of type {type(value).__name__}: convert it")
 
 
 def _is_scalar(value: object) -> bool:
