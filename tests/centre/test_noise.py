@@ -198,6 +198,30 @@ def test_fifty_threads_never_get_a_value_twice(monkeypatch: pytest.MonkeyPatch) 
     assert len(made) == 3
 
 
+def test_a_block_that_is_being_drawn_holds_up_no_other_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing, release = threading.Event(), threading.Event()
+
+    def slow(size: int) -> list[int]:
+        drawing.set()
+        assert release.wait(20)
+        return [0] * size
+
+    def sampler(law: Law) -> noise.Block:
+        return slow if isinstance(law, DiscreteGaussian) else lambda size: [1] * size
+
+    monkeypatch.setattr(noise, "_sampler", sampler)
+    pool = Pool()
+    with ThreadPoolExecutor(2) as threads:
+        held = threads.submit(pool.draw, DiscreteGaussian(1))
+        try:
+            assert drawing.wait(20)
+            assert threads.submit(pool.draw, DiscreteLaplace(1)).result(20) == (1,)
+            assert not held.done()
+        finally:
+            release.set()
+        assert held.result(20) == (0,)
+
+
 def test_equal_laws_share_a_block_and_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     counting(monkeypatch)
     pool = Pool()

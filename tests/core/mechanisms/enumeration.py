@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -67,6 +68,7 @@ def precise_loss(threshold: Fraction, noise: Fraction, steps: Sequence[Step]) ->
         b, n = (mpmath.mpf(x.numerator) / x.denominator for x in (threshold, noise))
         reach = math.ceil(100 * max(threshold, noise)) + 60
 
+        @cache
         def tail(z: int) -> mpmath.mpf:
             if z <= 0:
                 return 1 - tail(1 - z)
