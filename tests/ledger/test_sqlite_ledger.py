@@ -8,6 +8,9 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ from typing import Any
 import pytest
 
 from interlace.core.errors import AlreadyRecorded, LedgerCorrupt, LedgerError, ParameterError
-from interlace.ledger import SQLiteLedger, statements
+from interlace.ledger import SQLiteLedger, canonical, statements
 from interlace.ledger.statements import Selection
 
 #: What a session and its answers must carry.
@@ -270,6 +273,32 @@ def test_holds_leave_no_files_and_no_entries_behind(tmp_path: Path) -> None:
                 assert len(list((tmp_path / "locks").iterdir())) == 1
         assert list((tmp_path / "locks").iterdir()) == []
         assert ledger._names._places == {}
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # it is the point
+def test_a_fork_does_not_wait_for_a_verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link, linked = canonical.link, []
+
+    def slow(previous: str, columns: Sequence[canonical.Column]) -> str:
+        time.sleep(0.005)
+        linked.append(columns[0])
+        return link(previous, columns)
+
+    with SQLiteLedger(tmp_path) as ledger:
+        with ledger.transaction() as transaction:
+            for _ in range(100):
+                transaction.append("note")
+        monkeypatch.setattr(canonical, "link", slow)
+        monkeypatch.setattr(statements, "PAGE", 2)
+        with ThreadPoolExecutor(1) as pool:
+            verified = pool.submit(ledger.verify)
+            time.sleep(0.05)
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if ledger.head().seq == 100 else 1)
+            assert len(linked) < 100
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            assert verified.result().seq == 100
 
 
 def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ def test_the_first_bad_event_is_named(folder: Path, tampering: str) -> None:
         with pytest.raises(LedgerCorrupt, match=f"event {seq}:") as caught:
             ledger.verify()
         assert caught.value.event == seq
+        assert (caught.value.__cause__, caught.value.__context__) == (None, None)
     with (
         SQLiteLedger(folder) as again,
         pytest.raises(LedgerCorrupt, match=f"event {seq}:"),

@@ -17,8 +17,10 @@ from interlace.ledger.interface import Head
 #: What a column of an event can hold.
 Column = str | int | bytes | None
 
+#: How deep a body may be nested.
 _DEEPEST = 32
-_LARGEST_BITS = 4096  # as for exact parameters; other readers of JSON cap integers too
+#: As for exact parameters; other readers of JSON cap integers too.
+_LARGEST_BITS = 4096
 
 
 def canonical(body: Mapping[str, object]) -> str:

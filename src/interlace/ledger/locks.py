@@ -51,6 +51,7 @@ class _Descriptors:
             os.close(descriptor)  # closes the copy only; unlocking would unlock the parent's
 
 
+#: One for the process, as its descriptors are.
 _descriptors = _Descriptors()
 os.register_at_fork(
     before=_descriptors.before_fork,
@@ -167,6 +168,7 @@ class Holds:
         return _is_still(self._place(name), place.descriptor)
 
 
+#: All that a forked child must forget.
 _holds: weakref.WeakSet[Holds] = weakref.WeakSet()
 
 

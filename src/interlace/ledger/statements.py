@@ -34,8 +34,11 @@ EVENTS = sa.table(
     sa.column("hash", sa.Text),
 )
 
+#: Which ledger this is.
 IDENTITY = sa.select(META.c.version, META.c.ledger)
+#: The only change there is.
 INSERT = sa.insert(EVENTS)
+#: Where the chain ends.
 HEAD = sa.select(EVENTS.c.seq, EVENTS.c.hash).order_by(EVENTS.c.seq.desc()).limit(1)
 #: A page of the chain, whatever the numbers of its rows are.
 CHAIN = (
@@ -44,6 +47,7 @@ CHAIN = (
     .order_by(EVENTS.c.seq)
     .limit(sa.bindparam("page"))
 )
+#: The answer that a session gave under a key.
 BY_KEY = sa.select(*EVENTS.c).where(
     EVENTS.c.kind == sa.literal_column(f"'{ANSWER}'"),
     EVENTS.c.session == sa.bindparam("session"),
@@ -57,6 +61,7 @@ SALT = 32
 #: How many events are read at once.
 PAGE = 512
 
+#: What a select gives.
 Rows: TypeAlias = Sequence[Sequence[Any]]
 #: Runs a select with its parameters and returns all rows.
 Run: TypeAlias = Callable[[sa.Select[Any], dict[str, Any]], Rows]

@@ -24,6 +24,7 @@ from interlace.query.rewrite import rewrite
 #: Of a DuckDB connection.
 Settings = dict[str, str | bool | int | float | list[str]]
 
+#: All that a forked child must forget.
 _engines: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
 
 

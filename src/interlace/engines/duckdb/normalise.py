@@ -13,12 +13,15 @@ from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Int
 
 #: Stands for every number beyond all bounds; still far within 128 bits.
 _FAR = 2**100
+#: The largest code.
 _LARGEST = 2**62
+#: How numbers are written, and infinite ones.
 _NUMBER = r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,3})?"
 _INFINITE = r"(?i)[+-]?inf(inity)?"
 #: The largest integers up to which these floats still tell neighbours apart.
 _FLOAT_LIMIT = {"FLOAT": 2**24, "DOUBLE": 2**53}
 
+#: From the patterns of DuckDB's types to what the rules tell apart.
 _FAMILIES = (
     (r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER", "integer"),
     (r"FLOAT|DOUBLE", "float"),
@@ -27,6 +30,7 @@ _FAMILIES = (
     (r"BOOLEAN", "boolean"),
     (r"DATE|TIMESTAMP(_S|_MS|_NS)?", "date"),
 )
+#: The families that hold numbers, or texts of them.
 _NUMERIC = ("integer", "float", "decimal", "text", "boolean")
 
 
@@ -96,7 +100,7 @@ def blurred(raw: str, sql_type: str) -> str | None:
 def _check_family(sql_type: str, allowed: tuple[str, ...], kind: Column, where: str) -> None:
     if family(sql_type) not in allowed:
         raise DataError(
-            f"{where}: declared {type(kind).__name__}, but the source holds {sql_type}; "
+            f"{where}: declared {type(kind).__name__}, but the source holds {sql_type}: "
             f"convert it to {' or '.join(allowed)}"
         )
 

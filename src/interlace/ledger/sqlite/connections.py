@@ -26,9 +26,11 @@ from interlace.ledger.statements import Rows
 
 _T = TypeVar("_T")
 
-_BUSY_SECONDS = 60  # a second line: writers already wait on the ledger's own lock
-_PATIENCE = 10  # seconds, for blocks of other threads that should be short
-
+#: A second line: writers already wait on the ledger's own lock.
+_BUSY_SECONDS = 60
+#: In seconds, for blocks of other threads that should be short.
+_PATIENCE = 10
+#: For every connection.
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a commit has reached the disk when it returns
     "PRAGMA fullfsync = ON",  # the same on macOS
@@ -150,10 +152,12 @@ class Connections:
         self._reset()
 
 
+#: All that a fork must close.
 _alive: weakref.WeakSet[Connections] = weakref.WeakSet()
 #: A child's copies of its parent's open transactions. Rolling one back would reach into the
 #: shared index of the write-ahead log, so they are kept, untouched, for ever.
 _inherited: list[sa.Connection] = []
+#: Those that a fork has closed, until it is over.
 _forking: list[Connections] = []
 
 
@@ -183,7 +187,9 @@ def _begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
 
+#: What SQLite says of a file that is not what it was.
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+#: What it says of an identity that is taken.
 _DUPLICATE = {sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY}
 
 

@@ -24,7 +24,8 @@ OLD_COPY = (
     "spent and answer again"
 )
 
-_OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
+#: The first with STRICT tables.
+_OLDEST_SQLITE = (3, 37, 0)
 
 
 def _index(name: str, columns: str, condition: str, *, unique: bool = False) -> tuple[str, str]:
@@ -36,18 +37,21 @@ def _forbid(name: str, when: str, reason: str) -> tuple[str, str]:
     return name, f"CREATE TRIGGER {name} BEFORE {when} BEGIN SELECT RAISE(ABORT, '{reason}'); END"
 
 
+#: Why the database refuses a change.
 _APPEND_ONLY = "the ledger is append-only"
 
+#: Which ledger this is.
 _META = (
     "CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), "
     "version INTEGER NOT NULL, ledger TEXT NOT NULL) STRICT"
 )
+#: The chain; the names of the columns are those of an event.
 _EVENTS = (
     "CREATE TABLE events (seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, dataset TEXT, "
     "account TEXT, session TEXT, round INTEGER, key TEXT, body TEXT NOT NULL, "
     "secret BLOB, hash TEXT NOT NULL CHECK (length(hash) = 64)) STRICT"
 )
-# INSERT OR REPLACE fires no delete trigger: the next number must be the only one allowed.
+#: INSERT OR REPLACE fires no delete trigger: the next number must be the only one allowed.
 _IN_ORDER = (
     "INSERT ON events WHEN NEW.seq <> "
     "coalesce((SELECT seq FROM events ORDER BY seq DESC LIMIT 1), 0) + 1"
