@@ -109,7 +109,8 @@ def test_no_conversion_beats_an_actual_pair(renyi: float, alpha: float, delta: f
         found = renyi_to_epsilon(order, d, Interval.of(Fraction(delta)))
         assert found.up() >= attained
     back = renyi_to_delta(order, d, Interval.of(Fraction(float(attained))))
-    assert back.up() >= delta * (1 - 1e-9)
+    # A pair that attains 0 may be one that attains less than delta there.
+    assert attained == 0 or back.up() >= delta * (1 - 1e-9)
 
 
 @settings(max_examples=examples(60))
