@@ -124,7 +124,7 @@ def test_names_are_taken_once_and_found_again(tmp_path: Path) -> None:
 
 
 def test_only_the_librarys_mechanisms_are_served(tmp_path: Path) -> None:
-    class Mine(Laplace):
+    class Mine(Laplace):  # type: ignore[misc]  # final, but only to a type checker
         """Claims what it likes."""
 
     with clinic(tmp_path) as centre:
