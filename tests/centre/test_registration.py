@@ -87,3 +87,24 @@ def test_a_declaration_of_many_tables_takes_files_and_frames(tmp_path: Path) -> 
         assert session.ask("SELECT COUNT(*) FROM visits").value == PEOPLE
         with pytest.raises(il.NotFound, match="clinic"):
             centre.account("ada").open(il.mechanisms.Laplace(epsilon=1), "people")
+
+
+def test_a_declaration_that_fits_no_row_is_refused(tmp_path: Path) -> None:
+    with il.open(tmp_path) as centre:
+        columns = {"sex": il.Integer(0, 1)}  # it holds text
+        with pytest.raises(il.DataError, match="no row of the source fits"):
+            centre.register(people(), name="people", unit="id", columns=columns)
+        assert centre.datasets() == []
+        assert list((tmp_path / "snapshots").iterdir()) == []
+
+
+def test_an_interrupted_registration_ends_as_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise RuntimeError("Query interrupted")  # what DuckDB makes of Ctrl-C
+
+    monkeypatch.setattr("interlace.engines.duckdb.register._fill", interrupted)
+    with il.open(tmp_path) as centre, pytest.raises(KeyboardInterrupt):
+        centre.register(people(), name="people", unit="id", columns={})
+    assert list((tmp_path / "snapshots").iterdir()) == []

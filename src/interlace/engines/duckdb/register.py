@@ -29,6 +29,8 @@ from interlace.query.schema import Dataset, Table
 CATALOG = "snapshot"
 #: What DuckDB may hold while it writes one.
 _MEMORY = "1GB"
+#: When none of so many rows fits its declaration, the declaration is wrong.
+_MANY = 100
 #: How the name of a folder of unfinished work begins.
 _WORK = ".registering-"
 #: Of a unit's SHA-256 in hex: 64 bits.
@@ -45,9 +47,9 @@ def register(sources: Mapping[str, Source], dataset: Dataset, folder: Path, key:
     registration at a time may run in a folder: the caller sees to that.
 
     Raises ParameterError for a wrong key or set of sources, and DataError if a source is
-    unreadable, lacks a column or holds a type that the declaration does not fit, if a table
-    of one row per unit has more for some unit, or if two units share an id (another key
-    mends that).
+    unreadable, lacks a column or holds a type that the declaration does not fit, if none of
+    a hundred rows or more is left, if a table of one row per unit has more for some unit, or
+    if two units share an id (another key mends that).
     """
     if not isinstance(key, bytes) or len(key) < 16:
         raise ParameterError("key", "must be at least 16 secret bytes")
@@ -61,12 +63,15 @@ def register(sources: Mapping[str, Source], dataset: Dataset, folder: Path, key:
                 _fill(connection, sources, dataset, key)
             return _publish(file, folder, dataset)
     except DataError as error:
-        problem = str(error)
-    except Exception:  # noqa: BLE001 - whatever happened may quote data
+        interrupted, problem = False, str(error)
+    except Exception as error:  # noqa: BLE001 - whatever happened may quote data
+        interrupted = "interrupted" in str(error).lower()  # DuckDB's form of Ctrl-C
         problem = (
             "a source could not be read or written: check the files, their encoding and the disk"
         )
     # Raised outside the handlers: as the context of this error, the other's would be in reach.
+    if interrupted:
+        raise KeyboardInterrupt
     raise DataError(problem)
 
 
@@ -207,6 +212,13 @@ def _check_codes(connection: duckdb.DuckDBPyConnection, i: int, table: Table) ->
     stored = f"{CATALOG}.t{i}"
     if _one(connection, f"SELECT count(*) FROM {stored} WHERE NOT ({' AND '.join(sound)})"):
         raise DataError(f"table {table.name!r}: a code outside its bounds was written")
+    if not _one(connection, f"SELECT count(*) FROM {stored}") and (
+        _one(connection, f"SELECT count(*) FROM raw{i}") >= _MANY
+    ):
+        raise DataError(
+            f"table {table.name!r}: no row of the source fits the declaration: check the types, "
+            "units and domains of its columns"
+        )
     if table.rows_per_unit == 1 and _one(
         connection, f"SELECT count(*) - count(DISTINCT {UNIT}) FROM {stored}"
     ):
