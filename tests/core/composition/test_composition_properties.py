@@ -8,14 +8,16 @@ from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.core.composition import bounds, compose, optimal, renyi, terms
+from interlace.core.composition import bounds, compose, grid, optimal, renyi, terms
 from interlace.core.composition.atoms import Table, counted
 from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from interlace.core.guarantees.enclosures import shorten_down
+from interlace.core.interval import Interval
 from tests.effort import examples
 
 _lattice = st.lists(st.integers(0, 12).map(lambda n: Fraction(n, 10)), min_size=1, max_size=8)
@@ -130,16 +132,19 @@ def test_the_ways_of_counting_agree(epsilons: list[Fraction], part: float) -> No
 
 @settings(max_examples=examples(15))
 @given(_reals, st.floats(0, 1))
-def test_rounding_outward_encloses(epsilons: list[Fraction], part: float) -> None:
+def test_the_grid_encloses(epsilons: list[Fraction], part: float) -> None:
     losses = tuple(sorted({e: epsilons.count(e) for e in epsilons}.items()))
-    exact = optimal.model(losses)
-    below, above = (optimal.model(bounds.rounded(losses, up=up) or ()) for up in (False, True))
+    exact, above, below = optimal.model(losses), grid.above(losses), grid.below(losses)
     assert exact is not None
-    assert below is not None
     assert above is not None
+    assert below is not None
     at = exact.total * Fraction(repr(part))
-    assert below.delta(at).lower <= exact.delta(at).lower
-    assert above.delta(at).upper >= exact.delta(at).upper
+    assert below.curve.delta(at).lower <= exact.delta(at).upper
+    assert above.curve.delta(at).upper >= exact.delta(at).lower
+    for share in (Fraction(1, 10**9), Fraction(1, 100), Fraction(1, 3)):
+        found = exact.epsilon(Interval.of(share))
+        assert below.curve.epsilon(Interval.of(share)).lower <= found.upper
+        assert above.curve.epsilon(Interval.of(share)).upper >= found.lower
 
 
 @settings(max_examples=examples(30))
@@ -217,3 +222,109 @@ def test_curves_of_mixtures_are_monotone(
     epsilon = c.epsilon(delta)
     if math.isfinite(epsilon):
         assert c.delta(epsilon) <= delta * (1 + 1e-9)
+
+
+def _gauss(rho: Fraction, epsilon: mpmath.mpf) -> mpmath.mpf:
+    mu = mpmath.sqrt(2 * mpmath.mpf(rho.numerator) / rho.denominator)
+    near, far = mpmath.ncdf(mu / 2 - epsilon / mu), mpmath.ncdf(-mu / 2 - epsilon / mu)
+    return near - mpmath.exp(epsilon) * far
+
+
+@pytest.mark.parametrize("count", [1, 10**12])
+@pytest.mark.parametrize("rho", ["0.01", "1", "1000"])
+def test_a_lower_end_beside_zcdp_is_attained_however_rho_is_spread(rho: str, count: int) -> None:
+    # Of 1e12 mechanisms of rho / 1e12 each nothing but the Gaussian limit can be made.
+    whole = Fraction(rho)
+    c = compose([(ZCDP(whole / count), count)])
+    middle, spread = float(whole), math.sqrt(2 * float(whole))
+    with mpmath.workdps(60):
+        for place in (-2, -1, 0, 1, 2, 4):
+            epsilon = max(0.0, middle + place * spread)
+            lower, upper = c.delta_interval(epsilon)
+            exact = _gauss(whole, mpmath.mpf(repr(epsilon)))
+            assert exact * (1 - mpmath.mpf("1e-14")) <= lower <= exact <= upper
+        for delta in (0.3, 1e-6):
+            low, high = c.epsilon_interval(delta)
+            assert _gauss(whole, mpmath.mpf(low)) >= delta * (1 - 1e-12) or low == 0
+            assert low <= high
+
+
+@pytest.mark.parametrize(("count", "epsilon", "rho"), [(40, "0.1", "0.2"), (300, "0.05", "0.01")])
+def test_a_mixed_lower_end_lies_below_responses_beside_a_gaussian(
+    count: int, epsilon: str, rho: str
+) -> None:
+    e, r = Fraction(epsilon), Fraction(rho)
+    c = compose([(PureDP(e), count), ZCDP(r)])
+    with mpmath.workdps(40):
+        loss = mpmath.mpf(e.numerator) / e.denominator
+        heads = 1 / (1 + mpmath.exp(-loss))
+        atoms = [
+            ((count - 2 * j) * loss,
+             mpmath.binomial(count, j) * heads ** (count - j) * (1 - heads) ** j)
+            for j in range(count + 1)
+        ]  # fmt: skip
+        for at in (0.0, 0.3, 1.0, 2.0):
+            exact = mpmath.fsum(w * _gauss(r, mpmath.mpf(at) - x) for x, w in atoms)
+            lower, upper = c.delta_interval(at)
+            assert lower <= exact <= upper
+            assert lower >= exact * 0.97
+
+
+@settings(max_examples=examples(3))
+@given(st.lists(st.floats(0.01, 0.2), min_size=32, max_size=40, unique=True), st.floats(0.01, 0.2),
+       st.floats(-9, -1).map(lambda x: 10**x))  # fmt: skip
+def test_beyond_the_exact_reach_more_still_costs_more(
+    values: list[float], extra: float, delta: float
+) -> None:
+    few = compose([PureDP(x) for x in values])
+    many = compose([few, PureDP(extra)])
+    assert "grid" in few.explain(delta)
+    lower, upper = few.epsilon_interval(delta)
+    assert upper <= many.epsilon(delta) * (1 + 1e-12)
+    assert lower <= upper <= lower * 1.01
+
+
+def test_a_long_plan_of_real_losses_is_tight() -> None:
+    # Both ends against the exact sum on the lattice that these losses lie on.
+    units = [1000 + 37 * i % 9001 for i in range(120)]
+    step = Fraction(1, 10**5)
+    c = compose([PureDP(u * step) for u in units])
+    mass = np.zeros(sum(units) + 1)
+    mass[0], top = 1.0, 0
+    for u in units:
+        p = 1 / (1 + math.exp(-u * float(step)))
+        grown = mass[: top + u + 1] * p
+        grown[u:] += mass[: top + 1] * (1 - p)
+        mass[: top + u + 1], top = grown, top + u
+    loss = (sum(units) - 2 * np.arange(sum(units) + 1)) * float(step)
+    for epsilon in (0.0, 1.0, 3.0):
+        kept = loss > epsilon
+        exact = float(np.sum(mass[kept] * -np.expm1(epsilon - loss[kept])))
+        lower, upper = c.delta_interval(epsilon)
+        assert lower <= exact * (1 + 1e-10)
+        assert exact * (1 - 1e-10) <= upper <= lower * 1.01
+
+
+@pytest.mark.parametrize(("epsilon", "count"), [("1/3", 50), ("1/100", 3000), ("9", 4)])
+def test_the_bulk_of_a_binomial_is_enclosed(epsilon: str, count: int) -> None:
+    found = grid.bulk(Fraction(epsilon), count)
+    with mpmath.workdps(60):
+        e = mpmath.mpf(Fraction(epsilon).numerator) / Fraction(epsilon).denominator
+        q = 1 / (1 + mpmath.exp(e))
+        terms_ = [
+            mpmath.binomial(count, j) * q**j * (1 - q) ** (count - j) for j in range(count + 1)
+        ]
+        last = found.first + len(found.lower)
+        for j in range(found.first, last, max(1, len(found.lower) // 40)):
+            low, high = found.lower[j - found.first], found.upper[j - found.first]
+            assert mpmath.mpf(str(low)) <= terms_[j] <= mpmath.mpf(str(high))
+        assert mpmath.fsum(terms_[: found.first]) <= mpmath.mpf(str(found.fewer))
+        assert mpmath.fsum(terms_[last:]) <= mpmath.mpf(str(found.more))
+
+
+def test_parameters_with_long_exact_forms_answer() -> None:
+    c = compose([PureDP(Fraction(1, 20) + Fraction(1, (1 << 2000) + 2 * i + 1)) for i in range(80)])
+    lower, upper = c.epsilon_interval(1e-6)
+    near = compose([(PureDP(0.05), 80)]).epsilon_interval(1e-6)
+    assert lower <= near[0] * (1 + 1e-9)
+    assert near[1] * (1 - 1e-9) <= upper <= lower * 1.001

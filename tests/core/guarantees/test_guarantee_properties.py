@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
@@ -20,6 +21,7 @@ from interlace.core.guarantees.enclosures import (
     shorten_down,
     shorten_up,
 )
+from interlace.core.guarantees.normal import Gaussian, tail
 from interlace.core.interval import Interval
 from tests.effort import examples
 
@@ -152,3 +154,24 @@ def test_rounding_helpers_keep_their_side(value: Fraction, bits: int) -> None:
     found = loss_up(value)
     assert Fraction(found) >= value
     assert Fraction(repr(found)) >= value
+
+
+@settings(max_examples=examples(40))
+@given(st.floats(-40, 60), st.floats(-12, 4).map(lambda x: 10**x))
+def test_the_normal_tail_and_the_gaussian_profile_are_enclosed(x: float, rho: float) -> None:
+    with mpmath.workdps(120):
+        point = mpmath.mpf(x)
+        exact = mpmath.erfc(point / mpmath.sqrt(2)) / 2
+        found = tail(Interval.of(Decimal(x)))
+        low, high = mpmath.mpf(str(found.lower)), mpmath.mpf(str(found.upper))
+        assert low <= exact <= high
+        assert high - low <= exact * mpmath.mpf("1e-25")
+        mu = mpmath.sqrt(2 * mpmath.mpf(rho))
+        at = mu * mu / 2 + mpmath.mpf(x) / 10 * mu
+        at = mpmath.mpf(float(at))
+        near, far = mpmath.ncdf(mu / 2 - at / mu), mpmath.ncdf(-mu / 2 - at / mu)
+        delta = near - mpmath.exp(at) * far
+        profile = Gaussian(Fraction(rho)).delta(Interval.of(Decimal(float(at))))
+        slack = mpmath.mpf("1e-100")
+        assert mpmath.mpf(str(profile.lower)) - slack <= delta
+        assert delta <= mpmath.mpf(str(profile.upper)) + slack

@@ -1,82 +1,93 @@
-"""Certified bounds where no exact model reaches, and lower ends for zCDP parts.
+"""Certified bounds where no exact model reaches.
 
-A larger epsilon is always sound for the upper end and a smaller one for the lower end, so
-losses are rounded outward onto a lattice that fits. What no lattice holds gets closed forms
-(FORMULAS 2.4) from above, and from below an adversary who looks at less.
+Losses are moved onto a grid (``grid``); what no grid holds gets closed forms (FORMULAS 2.4)
+from above, and from below an adversary who looks at less.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import Protocol
 
+from interlace.core.composition import grid
 from interlace.core.composition.atoms import Table, repeated
-from interlace.core.composition.optimal import (
-    LATTICE_WORK,
-    LONGEST_SIDE,
-    TwoPointLoss,
-    model,
-)
+from interlace.core.composition.optimal import LONGEST_DENOMINATOR, LONGEST_SIDE, model
 from interlace.core.composition.terms import Losses, Terms
 from interlace.core.guarantees import conversions
-from interlace.core.guarantees.concentrated import response_rho
-from interlace.core.guarantees.enclosures import roughly, shorten_down, shorten_up
+from interlace.core.guarantees.enclosures import shorten_down, shorten_up
 from interlace.core.interval import Interval
 
 #: Above this total loss nothing is enumerated: e^total leaves the range of the arithmetic.
 LARGEST_TOTAL = 10**12
-#: Atoms of a lattice that losses are rounded to.
-LONGEST_LATTICE = 1 << 15
 #: More distinct losses than this are first rounded up to _COARSE_BITS significant bits.
 MOST_GROUPS, _COARSE_BITS = 4096, 10
 #: Into how many blocks a group too long for enumeration is put for a lower end.
-BLOCKS = 1 << 14
-#: Into how many equal randomised responses a rho is split for a lower end.
-RHO_PIECES = 400
-#: A lattice coarser than this many steps per response says nothing.
-_LEAST_STEPS = 3
+BLOCKS = LONGEST_SIDE - 2
 
-exact_model = lru_cache(maxsize=8)(model)
-
-
-def models(losses: Losses) -> tuple[TwoPointLoss | None, TwoPointLoss | None]:
-    """Models whose deltas lie below and above the exact one; twice the exact one in reach.
-
-    None above: use a closed form.
-    """
-    if sum(e * n for e, n in losses) > LARGEST_TOTAL:
-        return None, None
-    exact = exact_model(losses)
-    if exact is not None:
-        return exact, exact
-    below, above = rounded(losses, up=False), rounded(losses, up=True)
-    return (
-        exact_model(below) if below else _looking_at_one_group(losses),
-        exact_model(above) if above else None,
-    )
+# Two of each: a model holds up to 40,000 atoms, some 30 MB.
+exact_model = lru_cache(maxsize=2)(model)
+above = lru_cache(maxsize=2)(grid.above)
+below = lru_cache(maxsize=2)(grid.below)
 
 
-def rounded(losses: Losses, *, up: bool) -> Losses | None:
-    """The losses moved outward onto the finest lattice that can be counted."""
-    count = sum(n for _, n in losses)
-    steps = min(LONGEST_LATTICE, LATTICE_WORK // (count * count)) * 2 - 4
-    if steps < _LEAST_STEPS * count:
+class Curve(Protocol):
+    """A privacy profile that can be read both ways."""
+
+    def delta(self, epsilon: Fraction) -> Interval: ...
+
+    def epsilon(self, share: Interval) -> Interval: ...
+
+
+def exact(losses: Losses) -> Curve | None:
+    """The exact curve, or None out of reach."""
+    return exact_model(losses) if _total(losses) <= LARGEST_TOTAL else None
+
+
+def upper(losses: Losses) -> Curve | None:
+    """A curve that no mechanism with these losses lies above; None: use a closed form."""
+    found = above(losses) if _total(losses) <= LARGEST_TOTAL else None
+    return None if found is None else found.curve
+
+
+def lower(losses: Losses) -> Curve | None:
+    """A curve that a mechanism with these losses reaches."""
+    if _total(losses) > LARGEST_TOTAL:
         return None
-    # Rounding up adds less than one step a response.
-    step = sum((e * n for e, n in losses), Fraction(0)) / (steps - count)
+    found = below(losses)
+    return _looking_at_one_group(losses) if found is None else found.curve
+
+
+def _total(losses: Losses) -> Fraction:
+    return sum((e * n for e, n in losses), Fraction(0))
+
+
+def sides(terms: Terms) -> tuple[Terms, Terms]:
+    """The terms twice; where exact sums would be too long, shortened down and up."""
+    denominator = 1
+    for epsilon, _ in terms.losses:
+        denominator = math.lcm(denominator, epsilon.denominator)
+        if denominator.bit_length() > LONGEST_DENOMINATOR:
+            return (
+                replace(terms, losses=_moved(terms.losses, shorten_down)),
+                replace(terms, losses=_moved(terms.losses, shorten_up)),
+            )
+    return terms, terms
+
+
+def _moved(losses: Losses, move: Callable[[Fraction], Fraction]) -> Losses:
     moved: dict[Fraction, int] = {}
     for epsilon, number in losses:
-        ratio = epsilon / step
-        at = (math.ceil(ratio) if up else math.floor(ratio)) * step
+        at = move(epsilon)
         moved[at] = moved.get(at, 0) + number
-    moved.pop(Fraction(0), None)
     return tuple(sorted(moved.items()))
 
 
-def _looking_at_one_group(losses: Losses) -> TwoPointLoss | None:
+def _looking_at_one_group(losses: Losses) -> Curve | None:
     """A lower model: the heaviest group of equal losses, in blocks whose majority is seen.
 
     Lowering losses to the group's, dropping responses and seeing less of them are all
@@ -97,36 +108,10 @@ def _looking_at_one_group(losses: Losses) -> TwoPointLoss | None:
 
 
 def coarse(terms: Terms) -> Terms:
-    """The terms itself, or one with losses rounded up to few values where there are many."""
+    """The terms themselves, or with losses rounded up to few values where there are many."""
     if len(terms.losses) <= MOST_GROUPS:
         return terms
-    moved: dict[Fraction, int] = {}
-    for epsilon, number in terms.losses:
-        at = shorten_up(epsilon, _COARSE_BITS)
-        moved[at] = moved.get(at, 0) + number
-    return replace(terms, losses=tuple(sorted(moved.items())))
-
-
-def attained(terms: Terms) -> Losses:
-    """Pure losses that a mechanism with these guarantees can have, for lower ends.
-
-    A rho is split into equal randomised responses with epsilon * tanh(epsilon / 2) <=
-    rho / pieces each, which are rho-zCDP together.
-    """
-    if not terms.rho:
-        return terms.losses
-    piece = terms.rho / RHO_PIECES
-    size = roughly(piece)
-    low, high = 0.0, 2 * math.sqrt(size) + 2 * size
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if middle * math.tanh(middle / 2) < size else (low, middle)
-    epsilon = shorten_down(Fraction(low), 24)
-    if epsilon == 0 or response_rho(epsilon) > piece:
-        return terms.losses
-    added = dict(terms.losses)
-    added[epsilon] = added.get(epsilon, 0) + RHO_PIECES
-    return tuple(sorted(added.items()))
+    return replace(terms, losses=_moved(terms.losses, lambda e: shorten_up(e, _COARSE_BITS)))
 
 
 def closed_epsilon(terms: Terms, share: Interval) -> Decimal:

@@ -203,9 +203,10 @@ def _refuse_unless_empty(guarantee: ZCDP, budget: Budget) -> None:
     if guarantee.rho == 0:
         return
     if type(budget) is PureDP:
-        raise Unproven(
-            f"{guarantee} has no pure epsilon, and {_NO_DELTA}. Ask the custodian for a quota in "
-            "zCDP or (epsilon, delta)."
+        raise ParameterError(
+            "delta",
+            f"{_NO_DELTA}, and a zCDP guarantee has no epsilon without one: ask the custodian "
+            "for a quota in zCDP or (epsilon, delta)",
         )
     raise ParameterError(
         "delta",

@@ -2,40 +2,39 @@
 
 Given the bits of the randomised responses, what is left is an adversary against the zCDP
 group, so delta(epsilon) <= Σ P(L = l) d(epsilon - l), d being the group's profile
-(FORMULAS 2.8, 6.11). Fixed parameters only. Upper ends only.
+(FORMULAS 2.8, 6.11). With the Gaussian profile for d it is a lower end. Fixed parameters only.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from interlace.core.composition.atoms import repeated
-from interlace.core.composition.optimal import common_lattice
-from interlace.core.composition.terms import Terms
+from interlace.core.composition.grid import Above, Below
 from interlace.core.guarantees import conversions
-from interlace.core.guarantees.enclosures import expm1, roughly
+from interlace.core.guarantees.concentrated import below_chord, chord
+from interlace.core.guarantees.enclosures import expm1, length, roughly, shorten_down, shorten_up
+from interlace.core.guarantees.normal import Gaussian
 from interlace.core.interval import DOWN, ONE, UP, Interval
 
 RULE = (
-    "the zCDP profile (Cor. 1, FORMULAS 7.2) mixed over the composed pure loss "
-    "(concurrent: Lyu 2022, Thm 1; FORMULAS 6.11)"
+    "the zCDP profile (Lyu 2022, Cor. 1; converted as by Canonne, Kamath and Steinke 2020 and "
+    "Asoodeh et al. 2021) mixed over the composed pure loss (Lyu 2022, Thm 1)"
 )
-#: Most atoms that a loss is kept at.
-POINTS = 200
-#: Most distinct epsilons, and most responses of one group, that are mixed.
-GROUPS, RESPONSES = 24, 20_000
+#: Most points that a loss is kept at from above, and from below.
+POINTS, CELLS = 256, 48
 
-_MARGIN = 1 + 1e-9
+#: By how much, relatively, rho may have been rounded up.
+_ROUNDED_RHO = Fraction(1, 2**80)
 _STEPS = 40
+_LONG = 512
 #: Grid orders per unit of log(alpha - 1), and how far from 0 the grid reaches.
 _GRID = 64
 _WIDEST = 64 * 46
-_LARGEST_LIFT = Decimal(10) ** 6
-_NO_BOUND = Decimal("1e10000000")
+_LARGEST_LIFT = Decimal(10) ** 15
+_NO_BOUND = Decimal("Infinity")
 
 
 class Profile:
@@ -44,6 +43,7 @@ class Profile:
 
     def __init__(self, rho: Fraction) -> None:
         self._rho, self._rough = rho, roughly(rho)
+        self._chord = chord(rho)
         self._known: dict[int, tuple[Decimal, Decimal, Decimal]] = {}
 
     def upper(self, epsilon: Fraction) -> Decimal:
@@ -59,9 +59,16 @@ class Profile:
         order, first = self._order(e)
         excess, cks, second = self._constants(order)
         fall = (-(Interval.of(epsilon) * Interval.of(excess))).exp().upper
-        if first or fall >= 1:
-            return min(Decimal(1), UP.multiply(cks, fall))
-        return min(Decimal(1), UP.divide(UP.multiply(second, fall), DOWN.subtract(1, fall)))
+        if not cks.is_finite():
+            found = Decimal(1)
+        elif first or fall >= 1:
+            found = UP.multiply(cks, fall)
+        else:
+            found = UP.divide(UP.multiply(second, fall), DOWN.subtract(1, fall))
+        at, value = self._chord
+        if epsilon < at:
+            found = min(found, below_chord(at, value, epsilon).upper)
+        return min(Decimal(1), found)
 
     def _order(self, e: float) -> tuple[int, bool]:
         """A good grid order at e, and whether for the first of the two bounds."""
@@ -92,110 +99,94 @@ class Profile:
         return self._known[order]
 
 
-@dataclass(frozen=True)
 class Mixture:
-    """Weights (rounded up) of losses (multiples of ``step``) and the profile beside them."""
+    """The profile of rho-zCDP mixed over a loss on a grid. Upper ends only."""
 
-    step: Fraction
-    points: tuple[tuple[int, Decimal], ...]
-    profile: Profile
+    def __init__(self, loss: Above, rho: Fraction) -> None:
+        self._step, self._row = loss.points(POINTS)
+        self._lost, self._profile = loss.lost, Profile(rho)
 
     def delta(self, epsilon: Fraction) -> Decimal:
         """An upper bound of delta at ``epsilon``."""
-        total = Decimal(0)
-        for loss, weight in self.points:
-            value = self.profile.upper(epsilon - loss * self.step)
-            total = UP.fma(weight, value, total)
+        total = self._lost
+        for k, weight in enumerate(self._row.masses, self._row.first):
+            if weight:
+                value = self._profile.upper(_down(epsilon - k * self._step))
+                total = UP.fma(weight, value, total)
         return min(Decimal(1), total)
 
-    def epsilon(self, share: Decimal, known: Fraction) -> Fraction | None:
-        """A certified epsilon below ``known`` at ``share`` > 0, or None where there is none."""
-        high, value = known, self.delta(known)
-        if value > share:
-            return None
-        low, start = Fraction(0), self.delta(Fraction(0))
-        if start <= share:
-            return low
-        at_low, at_high = _gap(start, share), _gap(value, share)
-        for k in range(_STEPS):
-            part = at_low / (at_low - at_high) if k % 3 < 2 else 0.5
-            # Shortened: a step's length must not grow with the number of steps.
-            at = Fraction(float(low) + float(high - low) * min(0.99, max(0.01, part)))
-            if not low < at < high or float(high - low) < 1e-12 * float(high):
-                break
-            gap = _gap(self.delta(at), share)
-            if gap <= 0:
-                high, at_high = at, gap
-            else:
-                low, at_low = at, gap
-        return high
+    def epsilon(self, share: Decimal, known: Fraction) -> Decimal:
+        """A certified epsilon at ``share`` > 0, at most ``known``."""
+        found = bracket(self.delta, share, known)
+        return Interval.of(known if found is None else found[1]).upper
 
 
-def mixture(terms: Terms) -> Mixture | None:
-    """The mixture of the part without leaks, or None where it would cost too much."""
-    if len(terms.losses) > GROUPS or any(n > RESPONSES for _, n in terms.losses):
-        return None
-    lattice = common_lattice(terms.losses)
-    if lattice is None or terms.total / terms.rho > 10**9:
-        return None
-    step = lattice[0]
-    points = {0: Decimal(1)}
-    for epsilon, count in terms.losses:
-        atoms = repeated(epsilon, count, 1)
-        unit = int(epsilon / step)
-        group = {(count - 2 * j) * unit: p for j, p in zip(atoms.position, atoms.p[1], strict=True)}
-        points = _condensed(_together(points, _condensed(group, step)), step)
-    return Mixture(step, tuple(sorted(points.items())), Profile(terms.rho))
+class Seen:
+    """The Gaussian profile mixed over a coarser view of a loss. Lower ends only.
 
-
-def _together(first: dict[int, Decimal], second: dict[int, Decimal]) -> dict[int, Decimal]:
-    found: dict[int, Decimal] = {}
-    for a, weight in first.items():
-        for b, other in second.items():
-            found[a + b] = UP.fma(weight, other, found.get(a + b, Decimal(0)))
-    return found
-
-
-def _condensed(points: dict[int, Decimal], step: Fraction) -> dict[int, Decimal]:
-    """At most POINTS atoms: each is split between its two neighbours on a grid.
-
-    The rest of the sum, as a function of an atom's loss l, is convex in e^-l and grows with
-    l. So splitting an atom with its mean e^-l kept is sound, and more weight on the upper
-    neighbour is sound too: the shares are floats with a margin.
+    The zCDP parts may be Gaussian mechanisms, which together are one, however rho is spread
+    over them; an adversary may look at no more than the view. Every number is attained.
     """
-    if len(points) <= POINTS:
-        return points
-    nodes = _nodes(points)
-    found: dict[int, Decimal] = {}
-    k = 0
-    for loss in sorted(points):
-        while nodes[k + 1] < loss:
-            k += 1
-        below, above = nodes[k], nodes[k + 1]
-        near, far = float((loss - below) * step), float((above - below) * step)
-        share = min(1.0, math.expm1(-near) / math.expm1(-far) * _MARGIN)
-        upper = Decimal(share)
-        for node, part in ((below, UP.subtract(Decimal(1), upper)), (above, upper)):
-            found[node] = UP.fma(points[loss], part, found.get(node, Decimal(0)))
-    return {loss: weight for loss, weight in found.items() if weight}
+
+    def __init__(self, loss: Below | None, rho: Fraction) -> None:
+        # A little less: rho was rounded up where its exact form is long.
+        self._gauss = Gaussian(rho * (1 - _ROUNDED_RHO))
+        pairs = [(Decimal(1), Decimal(1))] if loss is None else loss.seen(CELLS)
+        self._cells = [(p, (Interval(p, p) / Interval(q, q)).log()) for p, q in pairs if p and q]
+
+    def delta(self, epsilon: Fraction) -> Decimal:
+        """A lower bound of the least delta at ``epsilon``."""
+        at, total = Interval.of(epsilon), Decimal(0)
+        for weight, loss in self._cells:
+            total = DOWN.fma(weight, self._gauss.delta(at - loss).lower, total)
+        return total
+
+    def epsilon(self, share: Decimal, known: Fraction) -> Decimal:
+        """A lower bound of the least epsilon at ``share`` > 0, ``known`` being an upper one."""
+        found = bracket(self.delta, share, known)
+        if found is None:
+            raise AssertionError("a lower end lies above an upper end: please report this")
+        return Interval.of(found[0]).lower
 
 
-def _nodes(points: dict[int, Decimal]) -> list[int]:
-    """A grid over where the mass is, and the two outermost losses."""
-    low, high = min(points), max(points)
-    mean = sum(float(w) * m for m, w in points.items())
-    spread = math.sqrt(sum(float(w) * (m - mean) ** 2 for m, w in points.items())) + 1
-    start, end = max(low, int(mean - 9 * spread)), min(high, int(mean + 36 * spread))
-    count = POINTS - 2
-    grid = {start + (end - start) * i // count for i in range(count + 1)}
-    return sorted(grid | {low, high})
+def _down(value: Fraction) -> Fraction:
+    """The number itself, or a little less where its exact form is long."""
+    if length(value) <= _LONG:
+        return value
+    return shorten_down(value) if value > 0 else -shorten_up(-value)
 
 
-def _gap(value: Decimal, share: Decimal) -> float:
-    """log(value / share), for the search."""
-    if value <= 0:
-        return -1e4
-    return float((Interval(value, value).log() - Interval(share, share).log()).upper)
+def bracket(
+    delta: Callable[[Fraction], Decimal], share: Decimal, known: Fraction
+) -> tuple[Fraction, Fraction] | None:
+    """Two near epsilons in [0, known], delta above ``share`` at the first (where that is not
+    0) and not above at the second; None where it is above at ``known``."""
+    low, high = Fraction(0), known
+    start, end = delta(low), delta(high)
+    if end > share:
+        return None
+    if start <= share:
+        return low, low
+    at_low, at_high = _gap(start, share), _gap(end, share)
+    for k in range(_STEPS):
+        width = high - low
+        if width * 10**9 <= high:
+            break
+        # Every third step halves.
+        part = at_low / (at_low - at_high) if k % 3 < 2 else 0.5
+        # Shortened: a step's length must not grow with the number of steps.
+        at = low + shorten_down(
+            width * Fraction(round(min(0.99, max(0.01, part)) * 4096), 4096), 60
+        )
+        at = shorten_down(at, 80)
+        if not low < at < high:
+            break
+        value = delta(at)
+        if value <= share:
+            high, at_high = at, _gap(value, share)
+        else:
+            low, at_low = at, _gap(value, share)
+    return low, high
 
 
 def _where_positive(slope: Callable[[float], float]) -> Fraction:
@@ -208,3 +199,10 @@ def _where_positive(slope: Callable[[float], float]) -> Fraction:
         else:
             low = middle
     return 1 + Fraction(math.exp(high))
+
+
+def _gap(value: Decimal, share: Decimal) -> float:
+    """log(value / share), for the search."""
+    if value <= 0:
+        return -1e4
+    return float((Interval(value, value).log() - Interval(share, share).log()).upper)

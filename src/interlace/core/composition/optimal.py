@@ -3,7 +3,7 @@
 FORMULAS 2.2, 2.3: with L the loss of independent randomised responses,
 delta(epsilon) = P(L > epsilon) - e^epsilon Q(L > epsilon). For parameters fixed in advance;
 concurrent by Lyu 2022, Thm 1. Exact to some 50 digits, or no model at all: rounding onto a
-coarser lattice is the business of ``rounded``.
+coarser lattice is the business of ``grid``.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from interlace.core.composition.terms import Losses
 from interlace.core.interval import UP, ZERO, Interval
 
 #: Most atoms of one side: a group of equal epsilons, or a lattice.
-LONGEST_SIDE = 1 << 17
+LONGEST_SIDE = 1 << 14
 #: Most atoms of a side that is enumerated from several groups.
-LONGEST_ENUMERATED = 20_000
+LONGEST_ENUMERATED = 1 << 14
 #: Sides up to this long are always enumerated.
 SHORT_SIDE = 2_000
 #: Most work for one lattice: bits of the packed polynomial times its factors.
-LATTICE_WORK = 1 << 35
+LATTICE_WORK = 1 << 33
 #: Longest common denominator of the epsilons, in bits.
-LONGEST_DENOMINATOR = 1 << 16
+LONGEST_DENOMINATOR = 1 << 12
 
 _STEPS = 200
 
@@ -57,6 +57,8 @@ class TwoPointLoss:
 
     def delta(self, epsilon: Fraction) -> Interval:
         """The optimal delta at ``epsilon`` >= 0."""
+        if epsilon >= self.total:
+            return ZERO
         return _stick(self.tail(epsilon), epsilon)
 
     def epsilon(self, share: Interval) -> Interval:

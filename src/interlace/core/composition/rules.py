@@ -20,11 +20,14 @@ from interlace.core.guarantees.concentrated import zcdp_delta, zcdp_epsilon
 from interlace.core.guarantees.enclosures import INFINITE
 from interlace.core.interval import ONE, ZERO, Interval
 
-OPTIMAL = "optimal composition, exact (Murtagh-Vadhan; concurrent: Lyu 2022, Thm 1)"
-ROUNDED = "optimal composition of losses rounded up (Murtagh-Vadhan; concurrent: Lyu 2022, Thm 1)"
-CLOSED = "closed form of optimal composition (FORMULAS 2.4; concurrent: Lyu 2022, Thm 1)"
-SUMS = "zCDP sums (concurrent: Lyu 2022, Cor. 1), converted by FORMULAS 7.2"
-
+_LYU = "concurrent: Lyu 2022, Thm 1"
+OPTIMAL = f"optimal composition, exact (Murtagh and Vadhan 2016; {_LYU})"
+ROUNDED = f"composition of losses rounded up on a grid (Murtagh and Vadhan 2016; {_LYU})"
+CLOSED = f"closed form of Kairouz, Oh and Viswanath 2015 ({_LYU})"
+SUMS = (
+    "zCDP sums (concurrent: Lyu 2022, Cor. 1), converted by the better of Canonne, Kamath and "
+    "Steinke 2020 and Asoodeh et al. 2021"
+)
 
 #: Relative width up to which an interval counts as exact.
 _EXACTLY = 1e-12
@@ -58,57 +61,57 @@ def epsilon(terms: Terms, delta: Fraction) -> Ruled:
         return Ruled(INFINITE, "delta is below 1 - Π(1 - delta_i)")
     if not terms.losses and not terms.rho:
         return Ruled(UNKNOWN if share.lower < 0 else ZERO, LEAKS)
+    below, above = bounds.sides(terms)
     if share.lower <= 0:
-        return _without_room(terms, share)
-    lower = _lower_epsilon(terms, share)
-    upper, rule = min(_upper_epsilons(bounds.coarse(terms), share))
-    return Ruled(Interval(min(lower, upper), upper), rule)
+        return _without_room(below, above, share)
+    upper, rule = min(_upper_epsilons(above, share))
+    return _between(_lower_epsilon(below, share, upper), upper, rule)
 
 
 LEAKS = "nothing but leaks: 1 - Π(1 - delta_i)"
 
 
-def _without_room(terms: Terms, share: Interval) -> Ruled:
+def _between(lower: Decimal, upper: Decimal, rule: str) -> Ruled:
+    if lower > upper:
+        raise AssertionError("a lower end lies above an upper end: please report this")
+    return Ruled(Interval(lower, upper), rule)
+
+
+def _without_room(below: Terms, above: Terms, share: Interval) -> Ruled:
     """delta is taken up by the leaks: the sum of the losses, infinite beside a zCDP part."""
-    total = Interval.of(terms.total)
     if share.lower == share.upper == 0:
-        end = INFINITE if terms.rho else total
+        total = Interval(Interval.of(below.total).lower, Interval.of(above.total).upper)
+        end = INFINITE if above.rho else total
         return Ruled(end, "the sum of the epsilon_i: delta leaves room for the leaks alone")
     return Ruled(UNKNOWN, "delta cannot be told from 1 - Π(1 - delta_i)")
 
 
 def _upper_epsilons(terms: Terms, share: Interval) -> list[tuple[Decimal, str]]:
     if not terms.losses:
-        found = zcdp_epsilon(terms.rho, Fraction(share.lower))
-        return [(found.upper, SUMS)]
+        return [(zcdp_epsilon(terms.rho, Fraction(share.lower)).upper, SUMS)]
+    if not terms.rho:
+        exact = bounds.exact(terms.losses)
+        if exact is not None:
+            return [(exact.epsilon(share).upper, OPTIMAL)]
+    few = bounds.coarse(terms)
+    found = [(renyi_rule.epsilon_bound(few, share), renyi_rule.RULE)]
     if terms.rho:
-        return _mixed_epsilons(terms, share)
-    exact, above = bounds.models(terms.losses)
-    if above is not None and above is exact:
-        return [(above.epsilon(share).upper, OPTIMAL)]
-    known = [
-        (bounds.closed_epsilon(terms, share), CLOSED),
-        (renyi_rule.epsilon_bound(terms, share), renyi_rule.RULE),
-    ]
-    if above is not None:
-        known.append((above.epsilon(share).upper, ROUNDED))
-    return known
-
-
-def _mixed_epsilons(terms: Terms, share: Interval) -> list[tuple[Decimal, str]]:
-    known = renyi_rule.epsilon_bound(terms, share)
-    found = [(known, renyi_rule.RULE)]
-    mixed = _mixture(terms)
-    if mixed is not None:
-        better = mixed.epsilon(share.lower, Fraction(known))
-        if better is not None:
-            found.append((Interval.of(better).upper, mixing.RULE))
+        mixed = _mixture(terms)
+        if mixed is not None:
+            found.append((mixed.epsilon(share.lower, Fraction(found[0][0])), mixing.RULE))
+        return found
+    found.append((bounds.closed_epsilon(few, share), CLOSED))
+    upper = bounds.upper(terms.losses)
+    if upper is not None:
+        found.append((upper.epsilon(share).upper, ROUNDED))
     return found
 
 
-def _lower_epsilon(terms: Terms, share: Interval) -> Decimal:
-    below, _ = bounds.models(bounds.attained(terms))
-    return below.epsilon(share).lower if below is not None else Decimal(0)
+def _lower_epsilon(terms: Terms, share: Interval, upper: Decimal) -> Decimal:
+    if terms.rho:
+        return _seen(terms).epsilon(share.upper, Fraction(upper))
+    curve = bounds.exact(terms.losses) or bounds.lower(terms.losses)
+    return Decimal(0) if curve is None else curve.epsilon(share).lower
 
 
 def delta(terms: Terms, epsilon: Fraction) -> Ruled:
@@ -117,29 +120,52 @@ def delta(terms: Terms, epsilon: Fraction) -> Ruled:
         return Ruled(ONE, "one part has delta = 1")
     if not terms.losses and not terms.rho:
         return Ruled(terms.leak.after(ZERO), LEAKS)
-    below, _ = bounds.models(bounds.attained(terms))
-    lower = below.delta(epsilon).lower if below is not None else Decimal(0)
-    upper, rule = min(_upper_deltas(bounds.coarse(terms), epsilon))
-    return Ruled(terms.leak.after(Interval(min(lower, upper), upper)), rule)
+    below, above = bounds.sides(terms)
+    if not above.rho and epsilon >= above.total:
+        return Ruled(terms.leak.after(ZERO), LEAKS)
+    upper, rule = min(_upper_deltas(above, epsilon))
+    found = _between(_lower_delta(below, epsilon), upper, rule)
+    return Ruled(terms.leak.after(found.enclosure), rule)
 
 
 def _upper_deltas(terms: Terms, epsilon: Fraction) -> list[tuple[Decimal, str]]:
     if not terms.losses:
         return [(zcdp_delta(terms.rho, epsilon).upper, SUMS)]
-    known = [(renyi_rule.delta_bound(terms, epsilon), renyi_rule.RULE)]
+    if not terms.rho:
+        exact = bounds.exact(terms.losses)
+        if exact is not None:
+            return [(exact.delta(epsilon).upper, OPTIMAL)]
+    few = bounds.coarse(terms)
+    found = [(renyi_rule.delta_bound(few, epsilon), renyi_rule.RULE)]
     if terms.rho:
         mixed = _mixture(terms)
-        return [*known, (mixed.delta(epsilon), mixing.RULE)] if mixed else known
-    exact, above = bounds.models(terms.losses)
-    if above is not None and above is exact:
-        return [(above.delta(epsilon).upper, OPTIMAL)]
-    known.append((bounds.closed_delta(terms, epsilon), CLOSED))
-    if above is not None:
-        known.append((above.delta(epsilon).upper, ROUNDED))
-    return known
+        return [*found, (mixed.delta(epsilon), mixing.RULE)] if mixed else found
+    found.append((bounds.closed_delta(few, epsilon), CLOSED))
+    upper = bounds.upper(terms.losses)
+    if upper is not None:
+        found.append((upper.delta(epsilon).upper, ROUNDED))
+    return found
 
 
-_mixture = lru_cache(maxsize=8)(mixing.mixture)
+def _lower_delta(terms: Terms, epsilon: Fraction) -> Decimal:
+    if terms.rho:
+        return _seen(terms).delta(epsilon)
+    curve = bounds.exact(terms.losses) or bounds.lower(terms.losses)
+    return Decimal(0) if curve is None else curve.delta(epsilon).lower
+
+
+@lru_cache(maxsize=2)
+def _mixture(terms: Terms) -> mixing.Mixture | None:
+    if terms.total > bounds.LARGEST_TOTAL:
+        return None
+    loss = bounds.above(terms.losses)
+    return None if loss is None else mixing.Mixture(loss, terms.rho)
+
+
+@lru_cache(maxsize=2)
+def _seen(terms: Terms) -> mixing.Seen:
+    small = terms.losses and terms.total <= bounds.LARGEST_TOTAL
+    return mixing.Seen(bounds.below(terms.losses) if small else None, terms.rho)
 
 
 def renyi(terms: Terms, alpha: Fraction | None) -> Interval:

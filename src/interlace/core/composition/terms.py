@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from interlace.core.guarantees import ZCDP, ApproxDP, Notion, PureDP
-from interlace.core.guarantees.enclosures import length, minus_log_one_minus, one_minus_exp
+from interlace.core.guarantees.enclosures import fitting, length, minus_log_one_minus, one_minus_exp
 from interlace.core.interval import ONE, ZERO, Interval
 
 #: Up to this length the product of the 1 - delta_i is kept exactly.
@@ -48,7 +48,10 @@ class Leak:
 
 @dataclass(frozen=True)
 class Terms:
-    """The leaks, the pure losses and the total rho of a composition."""
+    """The leaks, the pure losses and the total rho of a composition.
+
+    ``rho`` is rounded up, by less than 2^-80 of it, where its exact form is long.
+    """
 
     leak: Leak
     losses: Losses
@@ -73,7 +76,7 @@ def terms(parts: Iterable[tuple[Notion, int]]) -> Terms:
                 losses[guarantee.epsilon0] += count
                 leaks[guarantee.delta0] += count
             case ZCDP():
-                rho += guarantee.rho * count
+                rho = fitting(rho + guarantee.rho * count)
             case _:
                 assert_never(guarantee)
     del losses[Fraction(0)], leaks[Fraction(0)]
