@@ -14,11 +14,12 @@ from interlace.core.guarantees import ZCDP
 from interlace.core.interval import Interval
 from interlace.core.laws import DiscreteGaussian, Law
 from interlace.core.mechanisms.additive import Additive, cells, one_of, proportional, servable
+from interlace.core.mechanisms.shown import shown
 from interlace.core.queries import LARGEST_INTEGER, Query
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gaussian(Additive):
     """``answers`` noisy values, each with discrete Gaussian noise (FORMULAS 8.4).
 
@@ -52,6 +53,9 @@ class Gaussian(Additive):
         object.__setattr__(self, "sigma", law.sigma)
         object.__setattr__(self, "answers", natural(answers, "answers"))
         object.__setattr__(self, "sensitivity", bound)
+
+    def __repr__(self) -> str:
+        return shown(self)
 
     @cached_property
     def guarantee(self) -> Composition:

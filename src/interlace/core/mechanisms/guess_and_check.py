@@ -12,11 +12,12 @@ from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, natural, rational
 from interlace.core.mechanisms.laplace import Laplace
 from interlace.core.mechanisms.protocol import CONFIDENCE, Answer, Mechanism, Program
+from interlace.core.mechanisms.shown import shown
 from interlace.core.mechanisms.sparse_vector import SparseVector
 from interlace.core.queries import LARGEST_INTEGER, Comparison, Query
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GuessAndCheck:
     """Checks the analyst's guess; only where it is off by about ``tolerance`` a noisy value
     is measured. Halts after ``cutoff`` measured values, however many guesses were right.
@@ -52,6 +53,9 @@ class GuessAndCheck:
             self, "sensitivity", natural(sensitivity, "sensitivity", maximum=LARGEST_INTEGER)
         )
         self.guarantee  # noqa: B018  builds the children: refuses what they refuse, now
+
+    def __repr__(self) -> str:
+        return shown(self)
 
     @cached_property
     def check(self) -> SparseVector:

@@ -12,11 +12,12 @@ from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import PureDP
 from interlace.core.laws import DiscreteLaplace, Law
 from interlace.core.mechanisms.additive import Additive, cells, one_of, proportional, servable
+from interlace.core.mechanisms.shown import shown
 from interlace.core.queries import LARGEST_INTEGER, Query
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Laplace(Additive):
     """``answers`` noisy values, each with discrete Laplace noise (FORMULAS 8.2, Lemma 7).
 
@@ -49,6 +50,9 @@ class Laplace(Additive):
         object.__setattr__(self, "scale", law.scale)
         object.__setattr__(self, "answers", natural(answers, "answers"))
         object.__setattr__(self, "sensitivity", bound)
+
+    def __repr__(self) -> str:
+        return shown(self)
 
     @cached_property
     def guarantee(self) -> Composition:

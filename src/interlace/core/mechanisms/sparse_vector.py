@@ -13,10 +13,11 @@ from interlace.core.guarantees import PureDP
 from interlace.core.laws import DiscreteLaplace
 from interlace.core.mechanisms.additive import servable
 from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret
+from interlace.core.mechanisms.shown import shown
 from interlace.core.queries import LARGEST_INTEGER, Query
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SparseVector:
     """Tells whether a comparison with a public threshold passes; pays only for the passes.
 
@@ -72,6 +73,9 @@ class SparseVector:
         object.__setattr__(self, "monotone", monotone)
         object.__setattr__(self, "threshold_share", share)
         self.opening(), self.query_noise()  # refuses scales out of range now, not at a query
+
+    def __repr__(self) -> str:
+        return shown(self)
 
     @cached_property
     def guarantee(self) -> Composition:
