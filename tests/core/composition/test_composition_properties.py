@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.core.composition import bounds, compose, grid, optimal, renyi, terms
+from interlace.core.composition import bounds, bulk, compose, grid, optimal, renyi, terms
 from interlace.core.composition.atoms import Table, counted
 from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from interlace.core.guarantees.enclosures import shorten_down
@@ -307,7 +307,7 @@ def test_a_long_plan_of_real_losses_is_tight() -> None:
 
 @pytest.mark.parametrize(("epsilon", "count"), [("1/3", 50), ("1/100", 3000), ("9", 4)])
 def test_the_bulk_of_a_binomial_is_enclosed(epsilon: str, count: int) -> None:
-    found = grid.bulk(Fraction(epsilon), count)
+    found = bulk.bulk(Fraction(epsilon), count)
     with mpmath.workdps(60):
         e = mpmath.mpf(Fraction(epsilon).numerator) / Fraction(epsilon).denominator
         q = 1 / (1 + mpmath.exp(e))

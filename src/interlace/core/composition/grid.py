@@ -17,34 +17,22 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise, repeat
 
+from interlace.core.composition.bulk import Bulk, added, bulk, reach
+from interlace.core.composition.fineness import plan, window
 from interlace.core.composition.terms import Losses
 from interlace.core.guarantees.enclosures import (
     INFINITE,
     one_minus_exp,
-    roughly,
-    shorten_down,
-    shorten_up,
 )
-from interlace.core.interval import DOWN, ONE, UP, Interval
-
-#: How many multiplications one grid may take, and how many points it may have.
-WORK, MOST_POINTS = 12_000_000, 1 << 15
-#: Most atoms of one group's binomial. They span _WIDTH standard deviations either way: what
-#: lies beyond has a chance below 1e-30.
-MOST_ATOMS, _WIDTH = 1 << 15, 12
-#: Powers of two between the width of the loss and the coarsest and the finest step.
-_COARSEST, _FINEST = 3, 10
-#: To how many significant bits losses may be rounded, for fewer groups and a finer grid; and
-#: from how many groups on they always are.
-_BITS, MOST_GROUPS = (None, 8, 7, 6, 5), 3000
-#: Up to this step a cubic stands for the exponential function.
-_SMALL = Fraction(1, 8)
+from interlace.core.interval import DOWN, UP, Interval
 
 #: Long sums of small products need 28 digits, and get them in half the time.
 _TRAPS = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
 _UP = decimal.Context(28, decimal.ROUND_CEILING, UP.Emin, UP.Emax, traps=_TRAPS)
 _DOWN = decimal.Context(28, decimal.ROUND_FLOOR, UP.Emin, UP.Emax, traps=_TRAPS)
 
+#: Up to this step a cubic stands for the exponential function.
+_SMALL = Fraction(1, 8)
 _ZERO = Decimal(0)
 #: Masses below this part of the largest are a tail.
 _TAIL = Decimal("1e-13")
@@ -66,79 +54,6 @@ class Row:
             if weight:
                 total[i : i + size] = map(context.fma, long, repeat(weight), total[i : i + size])
         return Row(self.first + other.first, total)
-
-
-@dataclass(frozen=True)
-class Bulk:
-    """A binomial around its mode: the loss of flips j = first, first + 1, ... of a group."""
-
-    first: int
-    lower: list[Decimal]
-    upper: list[Decimal]
-    fewer: Decimal
-    """The chance of fewer flips, hence of larger losses, from above."""
-    more: Decimal
-
-
-def bulk(epsilon: Fraction, count: int) -> Bulk:
-    """The number of flips in ``count`` randomised responses at ``epsilon``.
-
-    Terms relative to the one at the mode, divided by their sum: no factorial is needed.
-    """
-    ratio = Interval.of(-epsilon).exp()
-    chance = 1 / (1 + math.exp(min(roughly(epsilon), 700.0)))
-    mode, reach = int(count * chance), _reach(epsilon, count)
-    first, last = max(0, mode - reach), min(count, mode + reach)
-    low, high = (
-        [
-            *_terms(count, count - mode, mode - first, ONE / ratio, context)[:0:-1],
-            *_terms(count, mode, last - mode, ratio, context),
-        ]
-        for context in (DOWN, UP)
-    )
-    more = _beyond(high[-1], count, last, ratio)
-    fewer = _beyond(high[0], count, count - first, ONE / ratio)
-    least = _sum(DOWN, low)
-    most = UP.add(_sum(UP, high), UP.add(more, fewer))
-    return Bulk(
-        first,
-        [DOWN.divide(x, most) for x in low],
-        [UP.divide(x, least) for x in high],
-        UP.divide(fewer, least),
-        UP.divide(more, least),
-    )
-
-
-def _reach(epsilon: Fraction, count: int) -> int:
-    chance = 1 / (1 + math.exp(min(roughly(epsilon), 700.0)))
-    return min(count, int(_WIDTH * math.sqrt(count * chance * (1 - chance))) + 60)
-
-
-def _terms(
-    count: int, start: int, steps: int, ratio: Interval, context: decimal.Context
-) -> list[Decimal]:
-    """C(count, j) ratio^j for j from ``start`` upwards, the first as 1."""
-    grow = ratio.lower if context is DOWN else ratio.upper
-    terms = [Decimal(1)]
-    for j in range(start, start + steps):
-        grown = context.multiply(context.multiply(terms[-1], grow), Decimal(count - j))
-        terms.append(context.divide(grown, Decimal(j + 1)))
-    return terms
-
-
-def _beyond(edge: Decimal, count: int, at: int, ratio: Interval) -> Decimal:
-    """All terms after the one at ``at``, by a geometric series: their quotients fall."""
-    if at >= count:
-        return _ZERO
-    quotient = UP.divide(UP.multiply(ratio.upper, Decimal(count - at)), Decimal(at + 1))
-    return UP.divide(UP.multiply(edge, quotient), DOWN.subtract(Decimal(1), quotient))
-
-
-def _sum(context: decimal.Context, values: list[Decimal]) -> Decimal:
-    total = _ZERO
-    for value in values:
-        total = context.add(total, value)
-    return total
 
 
 @dataclass(frozen=True)
@@ -226,7 +141,7 @@ class Below:
         first, last = heavy[0], heavy[-1] + 1
         width = -(-(last - first) // most)
         cuts = [0, *range(first, last, width), last, len(p)]
-        return [(_sum(DOWN, p[i:j]), _sum(UP, q[i:j])) for i, j in pairwise(cuts) if i < j]
+        return [(added(DOWN, p[i:j]), added(UP, q[i:j])) for i, j in pairwise(cuts) if i < j]
 
 
 def _powers(step: Fraction, row: Row) -> tuple[Decimal, Decimal]:
@@ -270,35 +185,35 @@ class _Split:
 
 def above(losses: Losses) -> Above | None:
     """The losses split onto the finest affordable grid; None where no grid is."""
-    plan = _plan(losses, up=True)
-    if plan is None:
+    planned = plan(losses, up=True)
+    if planned is None:
         return None
-    losses, step = plan
-    window, row, lost = _window(losses, step), Row(0, [Decimal(1)]), _ZERO
+    losses, step = planned
+    kept, row, lost = window(losses, step), Row(0, [Decimal(1)]), _ZERO
     for epsilon, count in _by_width(losses):
         law = bulk(epsilon, count)
         row = row.times(_above(epsilon, count, law, step), _UP)
-        row, beyond = _kept_above(row, window)
+        row, beyond = _kept_above(row, kept)
         lost = UP.add(lost, UP.add(law.fewer, beyond))
     return Above(step, row, lost)
 
 
 def below(losses: Losses) -> Below | None:
     """The losses seen on the finest affordable grid; None where no grid is."""
-    plan = _plan(losses, up=False)
-    if plan is None:
+    planned = plan(losses, up=False)
+    if planned is None:
         return None
-    losses, step = plan
-    window, p, q = _window(losses, step), Row(0, [Decimal(1)]), Row(0, [Decimal(1)])
+    losses, step = planned
+    kept, p, q = window(losses, step), Row(0, [Decimal(1)]), Row(0, [Decimal(1)])
     for epsilon, count in _by_width(losses):
         seen, other = _below(epsilon, count, bulk(epsilon, count), step)
-        p = _kept_below(p.times(seen, _DOWN), window)
-        q = _kept_below(q.times(other, _UP), window)
+        p = _kept_below(p.times(seen, _DOWN), kept)
+        q = _kept_below(q.times(other, _UP), kept)
     return Below(p, q)
 
 
 def _by_width(losses: Losses) -> list[tuple[Fraction, int]]:
-    return sorted(losses, key=lambda g: g[0] * _reach(*g))
+    return sorted(losses, key=lambda g: g[0] * reach(*g))
 
 
 def _above(epsilon: Fraction, count: int, law: Bulk, step: Fraction) -> Row:
@@ -326,88 +241,19 @@ def _below(epsilon: Fraction, count: int, law: Bulk, step: Fraction) -> tuple[Ro
     return p.row(), q.row()
 
 
-def _kept_above(row: Row, window: tuple[int, int]) -> tuple[Row, Decimal]:
+def _kept_above(row: Row, bounds: tuple[int, int]) -> tuple[Row, Decimal]:
     """Losses below the window are moved up to it, those beyond it count as infinite."""
-    cut, end = max(0, window[0] - row.first), max(1, window[1] - row.first)
+    cut, end = max(0, bounds[0] - row.first), max(1, bounds[1] - row.first)
     if cut == 0 and end >= len(row.masses):
         return row, _ZERO
-    beyond = _sum(_UP, row.masses[end:])
+    beyond = added(_UP, row.masses[end:])
     cut = min(cut, end - 1, len(row.masses) - 1)
-    kept = [_sum(_UP, row.masses[: cut + 1]), *row.masses[cut + 1 : end]]
+    kept = [added(_UP, row.masses[: cut + 1]), *row.masses[cut + 1 : end]]
     return Row(row.first + cut, kept), beyond
 
 
-def _kept_below(row: Row, window: tuple[int, int]) -> Row:
+def _kept_below(row: Row, bounds: tuple[int, int]) -> Row:
     """Outcomes outside the window are not looked at."""
-    cut, end = max(0, window[0] - row.first), max(1, window[1] - row.first)
+    cut, end = max(0, bounds[0] - row.first), max(1, bounds[1] - row.first)
     cut = min(cut, end - 1, len(row.masses) - 1)
     return Row(row.first + cut, row.masses[cut:end])
-
-
-def _plan(losses: Losses, *, up: bool) -> tuple[Losses, Fraction] | None:
-    """The losses, rounded one way to as many significant bits as allow a fine grid, and its
-    step; None where no grid can be afforded."""
-    if not losses or any(2 * _reach(e, n) > MOST_ATOMS for e, n in losses):
-        return None
-    found, rounded = [], losses
-    for bits in _BITS:
-        if bits is None and len(losses) > MOST_GROUPS:
-            continue
-        # To 8 bits and then to 7 is to 7 bits.
-        rounded = losses if bits is None else _coarse(rounded, bits, up=up)
-        step = _finest(rounded)
-        if step is not None:
-            # What rounding adds to the losses, and the grid to their variance.
-            moved = float(len(rounded) * step * step / (12 * _square(rounded)))
-            moved += 0.0 if bits is None else 1.5 / 2**bits
-            found.append((moved, rounded, step))
-    return min(found)[1:] if found else None
-
-
-def _coarse(losses: Losses, bits: int, *, up: bool) -> Losses:
-    moved: dict[Fraction, int] = {}
-    for epsilon, count in losses:
-        at = shorten_up(epsilon, bits) if up else shorten_down(epsilon, bits)
-        moved[at] = moved.get(at, 0) + count
-    return tuple(sorted(moved.items()))
-
-
-def _finest(losses: Losses) -> Fraction | None:
-    """The finest grid that can be afforded; None where even the coarsest costs too much."""
-    square = _square(losses)
-    level = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
-    step, least = _power(level - _COARSEST), _power(level - _FINEST)
-    if _work(losses, step) > WORK:
-        return None
-    while step > least and _work(losses, step / 2) <= WORK:
-        step /= 2
-    return step
-
-
-def _square(losses: Losses) -> Fraction:
-    return sum((e * e * n for e, n in losses), Fraction(0))
-
-
-def _power(level: int) -> Fraction:
-    return Fraction(2) ** level
-
-
-def _work(losses: Losses, step: Fraction) -> int:
-    """About how many multiplications the rows take."""
-    low, high = _window(losses, step)
-    total, points = 0, 1
-    for epsilon, count in losses:
-        atoms = min(count, 2 * _reach(epsilon, count)) + 1
-        span = int(2 * epsilon * (atoms - 1) / step)
-        total += points * (min(2 * atoms, span + 2) + 2 * min(atoms, span + 1))
-        points = min(high - low, points + span + 2)
-        if points > MOST_POINTS or total > WORK:
-            return WORK + 1
-    return total
-
-
-def _window(losses: Losses, step: Fraction) -> tuple[int, int]:
-    """Where all but 1e-30 of the loss lies: it is sub-Gaussian around its mean."""
-    mean = sum(float(e / step) * n * math.tanh(roughly(e) / 2) for e, n in losses)
-    width = _WIDTH * (math.isqrt(int(_square(losses) / step**2)) + 2) + math.isqrt(len(losses))
-    return int(mean) - width, int(mean) + width

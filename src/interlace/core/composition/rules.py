@@ -47,7 +47,7 @@ class Ruled:
         lower, upper = self.enclosure.down(), self.enclosure.up()
         if upper == math.inf or upper - lower <= _EXACTLY * upper:
             return self.rule
-        return f"{self.rule}; certified upper bound, the least possible lies above {lower:.6g}"
+        return f"{self.rule}; certified upper bound, the least possible lies above {lower!r}"
 
 
 def epsilon(terms: Terms, delta: Fraction) -> Ruled:
