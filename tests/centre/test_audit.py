@@ -10,7 +10,7 @@ import pytest
 
 import interlace as il
 from interlace.centre import Centre
-from interlace.ledger import ACCOUNT, ANSWER, SESSION, Event
+from interlace.ledger import ACCOUNT, ANSWER, CHARGE, SESSION, Event
 from tests.centre.support import ALL_SQL, WOMEN_SQL, clinic
 
 m = il.mechanisms
@@ -54,35 +54,55 @@ def _forge(centre: Centre, kind: str, event: Event, **changes: Any) -> None:
         transaction.append(kind, **fields)
 
 
-def test_a_session_that_no_filter_would_have_admitted_is_named(busy: Path) -> None:
+def _last(centre: Centre, kind: str, account: str) -> Event:
+    event = centre.ledger.last(kind, account=account)
+    assert event is not None
+    return event
+
+
+def _named(centre: Centre, problem: str) -> None:
+    """The audit names the last event, for this reason."""
+    with pytest.raises(il.LedgerCorrupt, match=problem) as found:
+        centre.audit()
+    assert found.value.event == centre.ledger.head().seq
+
+
+def test_a_charge_that_no_filter_would_have_admitted_is_named(busy: Path) -> None:
     with il.open(busy) as centre:
-        last = centre.ledger.last(SESSION, account="ben")
-        assert last is not None
-        greedy = {**last.body, "mechanism": {**last.body["mechanism"], "epsilon": "1"}}
-        greedy["charge"] = {**last.body["charge"], "epsilon": "4"}
-        _forge(centre, SESSION, last, session="forged", body=greedy)
-        with pytest.raises(il.LedgerCorrupt, match="more than its account could pay") as found:
-            centre.audit()
-        assert found.value.event == centre.ledger.head().seq
+        last = _last(centre, CHARGE, "ben")
+        greedy = {**last.body, "charge": {**last.body["charge"], "epsilon": "4"}}
+        _forge(centre, CHARGE, last, body=greedy)
+        _named(centre, "more than its account could pay")
 
 
 def test_a_charge_below_the_mechanisms_cost_is_named(busy: Path) -> None:
     with il.open(busy) as centre:
-        last = centre.ledger.last(SESSION, account="ben")
-        assert last is not None
+        last = _last(centre, CHARGE, "ben")
         cheap = {**last.body, "charge": {**last.body["charge"], "epsilon": "0"}}
-        _forge(centre, SESSION, last, session="forged", body=cheap)
-        with pytest.raises(il.LedgerCorrupt, match="charges less") as found:
-            centre.audit()
-        assert found.value.event == centre.ledger.head().seq
+        _forge(centre, CHARGE, last, body=cheap)
+        _named(centre, "charges less")
 
 
 def test_a_sum_that_was_written_too_low_is_named(busy: Path) -> None:
     with il.open(busy) as centre:
-        first = next(iter(centre.ledger.events(SESSION, account="ben")))
-        _forge(centre, SESSION, first, session="forged")
-        with pytest.raises(il.LedgerCorrupt, match="another sum"):
-            centre.audit()
+        first = next(iter(centre.ledger.events(CHARGE, account="ben")))
+        _forge(centre, CHARGE, first)
+        _named(centre, "another sum")
+
+
+def test_a_session_that_nothing_was_charged_for_is_named(busy: Path) -> None:
+    with il.open(busy) as centre:
+        # Its charge is spent on the session that it was made for.
+        _forge(centre, SESSION, _last(centre, SESSION, "ben"), session="forged")
+        _named(centre, "nothing was charged for")
+
+
+def test_a_session_under_another_mechanisms_charge_is_named(busy: Path) -> None:
+    with il.open(busy) as centre:
+        [laplace, other] = list(centre.ledger.events(SESSION, account="ben"))
+        moved = {**other.body, "charged": laplace.body["charged"]}
+        _forge(centre, SESSION, other, session="forged", body=moved)
+        _named(centre, "nothing was charged for")
 
 
 def test_an_answer_beyond_the_session_is_named(busy: Path) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from interlace.centre.names import checked_name
 from interlace.centre.noise import POOL
-from interlace.centre.records import AccountRecord, SessionRecord, encode_secrets
+from interlace.centre.records import AccountRecord, ChargeRecord, SessionRecord, encode_secrets
 from interlace.centre.session import Session
+from interlace.core.composition import compose
 from interlace.core.composition.filters import Budget, Filter
-from interlace.core.errors import NotFound
+from interlace.core.errors import NotFound, ParameterError
 from interlace.core.exact import Real, rational
 from interlace.core.mechanisms.codec import Served, decode_mechanism, encode_mechanism
 from interlace.core.mechanisms.play import openings
-from interlace.ledger import SESSION, Event, Ledger
+from interlace.ledger import CHARGE, SESSION, Event, Ledger
 from interlace.ledger.interface import Reads
 
 Restore = Callable[[Event], Session]
@@ -78,35 +79,54 @@ class Account:
         Raises BudgetExceeded (nothing has changed), Unproven for a guarantee that the
         account's filter does not cover, NotFound for an unknown dataset, ParameterError.
         """
-        # What is charged is what will be served: the mechanism as it is stored.
-        mechanism = decode_mechanism(encode_mechanism(mechanism))
+        [session] = self._open([mechanism], dataset, delta)
+        return session
+
+    def plan(
+        self, mechanisms: Sequence[Served], dataset: str, *, delta: Real | None = None
+    ) -> list[Session]:
+        """Open a batch of sessions whose parameters are fixed together, before any answer of
+        theirs: charged once, by optimal concurrent composition inside (R2), as one admission
+        of the account's filter (R3).
+
+        ``delta`` is that of the one point (epsilon, delta) to which the whole batch commits,
+        for an account in (epsilon, delta); without it epsilons and deltas are added up. A
+        member that is never asked stays charged.
+
+        Raises as ``open`` does; nothing has changed then. ParameterError for no mechanism.
+        """
+        if not isinstance(mechanisms, Sequence) or not mechanisms:
+            raise ParameterError("mechanisms", "must be a list of at least one mechanism")
+        return self._open(mechanisms, dataset, delta)
+
+    def _open(
+        self, mechanisms: Sequence[Served], dataset: str, delta: Real | None
+    ) -> list[Session]:
+        # What is charged is what will be served: the mechanisms as they are stored.
+        members = tuple(decode_mechanism(encode_mechanism(member)) for member in mechanisms)
         exact = None if delta is None else rational(delta, "delta", maximum=1)
         self._dataset(dataset)  # refuses an unknown one
-        # Computed before the ledger is held: neither depends on what was spent. The secret of
-        # a session that is then refused was never used.
-        charge = self._record.filter(None).charge(mechanism, exact)
-        secret = encode_secrets(openings(mechanism, POOL.draw))
+        # Computed before the ledger is held: neither depends on what was spent. The secrets
+        # of sessions that are then refused were never used.
+        charge = self._record.filter(None).charge(compose(members), exact)
+        drawn = [encode_secrets(openings(member, POOL.draw)) for member in members]
         with self._ledger.transaction() as transaction:
             spending = self._filter(transaction)
             spending.admit(charge)
-            record = SessionRecord(
-                id=secrets.token_hex(8),
-                account=self.name,
-                dataset=dataset,
-                mechanism=mechanism,
-                delta=exact,
-                charge=charge,
-                spent=spending.spent,
-            )
-            event = transaction.append(
-                SESSION,
-                dataset=dataset,
-                account=self.name,
-                session=record.id,
-                body=record.body(),
-                secret=secret,
-            )
-        return self._restore(event)
+            record = ChargeRecord(members, exact, charge, spending.spent)
+            charged = transaction.append(CHARGE, account=self.name, body=record.body())
+            events = [
+                transaction.append(
+                    SESSION,
+                    dataset=dataset,
+                    account=self.name,
+                    session=secrets.token_hex(8),
+                    body=SessionRecord.new_body(member, record, charged.seq),
+                    secret=secret,
+                )
+                for member, secret in zip(members, drawn, strict=True)
+            ]
+        return [self._restore(event) for event in events]
 
     def session(self, id: str) -> Session:
         """A session that this account opened before, also in another process.
@@ -123,4 +143,4 @@ class Account:
         return [self._restore(e) for e in self._ledger.events(SESSION, account=self.name)]
 
     def _filter(self, reads: Reads) -> Filter:
-        return self._record.filter(reads.last(SESSION, account=self.name))
+        return self._record.filter(reads.last(CHARGE, account=self.name))

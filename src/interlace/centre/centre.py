@@ -16,6 +16,7 @@ from interlace.centre.account import Account
 from interlace.centre.audit import Audit, audit
 from interlace.centre.coalition import CoalitionGuarantee
 from interlace.centre.datasets import Datasets, declared
+from interlace.centre.faults import disk_errors, reach
 from interlace.centre.names import checked_name
 from interlace.centre.records import AccountRecord, SessionRecord
 from interlace.centre.session import Live, Session
@@ -41,6 +42,7 @@ _OURS = ("ledger", "locks", "snapshots", ".")
 class Centre:
     """A data centre in a folder. Get one from ``interlace.open``; close it or use ``with``."""
 
+    @disk_errors()
     def __init__(self, folder: str | Path, *, create: bool = True) -> None:
         self._folder = _checked_folder(folder)
         self._ledger = SQLiteLedger(self._folder, create=create)
@@ -124,6 +126,7 @@ class Centre:
         """The declarations of all registered datasets: public metadata."""
         return [record.dataset for record in self._datasets.all()]
 
+    @disk_errors()
     def account(
         self, name: str, *, quota: Budget | None = None, rule: str | None = None
     ) -> Account:
@@ -152,7 +155,10 @@ class Centre:
                     "an account created after the first answer could depend on it, and "
                     "composing quotas needs them fixed in advance: create all accounts first"
                 )
+            reach("account.before-append")
             transaction.append(ACCOUNT, account=name, body=record.body())
+            reach("account.before-commit")
+        reach("account.after-commit")
         return self._account(record)
 
     def accounts(self) -> list[Account]:

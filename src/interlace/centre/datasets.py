@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from interlace.centre.faults import disk_errors, reach
 from interlace.centre.names import checked_name
 from interlace.centre.records import DatasetRecord
 from interlace.core.errors import LedgerCorrupt, LedgerError, NameTaken, NotFound, ParameterError
@@ -44,6 +45,7 @@ class Datasets:
         """The datasets in the order of their registration."""
         return [DatasetRecord.read(event) for event in self._ledger.events(DATASET)]
 
+    @disk_errors()
     def register(self, dataset: Dataset, sources: Mapping[str, Source]) -> None:
         """Write the snapshot, then record it. Raises NameTaken, ParameterError, DataError."""
         with self._ledger.acquire("registration"):  # one at a time, in all processes
@@ -55,12 +57,16 @@ class Datasets:
                 )
             self._remove_orphans({record.file for record in known})
             key = secrets.token_bytes(32)
+            reach("register.before-snapshot")
             snapshot = register(sources, dataset, self._folder, key)
+            reach("register.after-snapshot")
             record = DatasetRecord(dataset, snapshot.path.name, snapshot.digest)
             with self._ledger.transaction() as transaction:
                 transaction.append(
                     DATASET, dataset=dataset.name, round=1, body=record.body(), secret=key
                 )
+                reach("register.before-commit")
+            reach("register.after-commit")
 
     def _remove_orphans(self, known: set[str]) -> None:
         """Remove snapshots that were written but never recorded: a process died between."""
@@ -78,6 +84,7 @@ class Datasets:
             engine = self._engines.setdefault(name, DuckDBEngine(self._snapshot(name)))
         return engine.read(plan)
 
+    @disk_errors()
     def check(self) -> None:
         """Read every snapshot's file whole. Raises LedgerCorrupt for one that is not the file
         that was registered."""

@@ -60,31 +60,62 @@ class AccountRecord:
         assert event.account is not None
         return cls(event.account, decode_notion(event.body["quota"]), event.body["rule"])
 
-    def filter(self, last_session: Event | None) -> Filter:
-        """The account's filter as its latest session left it."""
-        if last_session is None:
+    def filter(self, last_charge: Event | None) -> Filter:
+        """The account's filter as its latest charge left it."""
+        if last_charge is None:
             return Filter(self.quota, self.rule)
-        return Filter(self.quota, self.rule, spent=SessionRecord.read(last_session).spent)
+        return Filter(self.quota, self.rule, spent=ChargeRecord.read(last_charge).spent)
 
 
 @dataclass(frozen=True)
-class SessionRecord:
-    """A session as it was opened: its mechanism, what it was charged, the account after it."""
+class ChargeRecord:
+    """One admission of an account's filter: for one mechanism, or for a plan of several."""
 
-    id: str
-    account: str
-    dataset: str
-    mechanism: Served
+    members: tuple[Served, ...]
     delta: Fraction | None
     charge: Budget
     spent: Budget
 
     def body(self) -> dict[str, Any]:
         return {
-            "mechanism": encode_mechanism(self.mechanism),
+            "members": [encode_mechanism(member) for member in self.members],
             "delta": None if self.delta is None else str(self.delta),
             "charge": encode_notion(self.charge),
             "spent": encode_notion(self.spent),
+        }
+
+    @classmethod
+    def read(cls, event: Event) -> ChargeRecord:
+        body = event.body
+        return cls(
+            tuple(decode_mechanism(member) for member in body["members"]),
+            None if body["delta"] is None else Fraction(body["delta"]),
+            decode_notion(body["charge"]),
+            decode_notion(body["spent"]),
+        )
+
+
+@dataclass(frozen=True)
+class SessionRecord:
+    """A session as it was opened, with the charge that it was opened under: event ``charged``,
+    shared with the other members of its plan, ``members`` in all."""
+
+    id: str
+    account: str
+    dataset: str
+    mechanism: Served
+    charge: Budget
+    charged: int
+    members: int
+
+    @staticmethod
+    def new_body(mechanism: Served, charge: ChargeRecord, charged: int) -> dict[str, Any]:
+        """The body of the event of a new session, under the charge of event ``charged``."""
+        return {
+            "mechanism": encode_mechanism(mechanism),
+            "charge": encode_notion(charge.charge),
+            "charged": charged,
+            "members": len(charge.members),
         }
 
     @classmethod
@@ -98,9 +129,9 @@ class SessionRecord:
             event.account,
             event.dataset,
             decode_mechanism(body["mechanism"]),
-            None if body["delta"] is None else Fraction(body["delta"]),
             decode_notion(body["charge"]),
-            decode_notion(body["spent"]),
+            body["charged"],
+            body["members"],
         )
 
 

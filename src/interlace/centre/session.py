@@ -109,8 +109,14 @@ class Session:
 
     @property
     def charge(self) -> Budget:
-        """What the account was charged when the session was opened."""
+        """What the account was charged when the session was opened; for a member of a plan,
+        what the whole plan was charged."""
         return self._record.charge
+
+    @property
+    def members(self) -> int:
+        """How many sessions share ``charge``: 1, or the size of the plan."""
+        return self._record.members
 
     @property
     def left(self) -> int:

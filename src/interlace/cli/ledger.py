@@ -31,7 +31,8 @@ def show_ledger(folder: Path, console: Console) -> None:
             for session in account.sessions():
                 kind = type(session.mechanism).__name__
                 given, left = session.replay(), session.left
-                cells = (account.name, session.id, kind, session.charge, given, left)
+                shared = f" for {session.members} together" if session.members > 1 else ""
+                cells = (account.name, session.id, kind, f"{session.charge}{shared}", given, left)
                 sessions.add_row(*(escape(str(cell)) for cell in cells))
         console.print(budgets, sessions)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from interlace.ledger.interface import (
     ACCOUNT,
     ANSWER,
+    CHARGE,
     DATASET,
     SESSION,
     Event,
@@ -21,6 +22,7 @@ from interlace.ledger.sqlite.ledger import SQLiteLedger
 __all__ = [
     "ACCOUNT",
     "ANSWER",
+    "CHARGE",
     "DATASET",
     "SESSION",
     "Event",

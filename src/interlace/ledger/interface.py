@@ -18,7 +18,9 @@ from typing import Any, Protocol, TypedDict, Unpack
 DATASET = "dataset"
 #: One per account.
 ACCOUNT = "account"
-#: One per session: its charge, and its secret opening.
+#: What an account was charged, for one session or for several together.
+CHARGE = "charge"
+#: One per session: its secret opening.
 SESSION = "session"
 #: One per (session, round), and one per (session, key).
 ANSWER = "answer"

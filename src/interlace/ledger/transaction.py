@@ -19,7 +19,7 @@ from interlace.core.errors import (
 )
 from interlace.ledger import statements
 from interlace.ledger.canonical import canonical, link, text
-from interlace.ledger.interface import ACCOUNT, ANSWER, DATASET, SESSION, Event, Head, Names
+from interlace.ledger.interface import ACCOUNT, ANSWER, CHARGE, DATASET, SESSION, Event, Head, Names
 from interlace.ledger.statements import Selection
 
 
@@ -56,6 +56,7 @@ class SQLReads(ABC):
 _NEEDED: dict[str, tuple[str, ...]] = {
     DATASET: ("dataset",),
     ACCOUNT: ("account",),
+    CHARGE: ("account",),
     SESSION: ("dataset", "account", "session"),
     ANSWER: ("dataset", "account", "session", "round"),
 }
