@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 
+from interlace.centre.faults import disk_errors, reach
 from interlace.centre.names import checked_name
 from interlace.centre.noise import POOL
 from interlace.centre.records import AccountRecord, ChargeRecord, SessionRecord, encode_secrets
@@ -99,6 +100,7 @@ class Account:
             raise ParameterError("mechanisms", "must be a list of at least one mechanism")
         return self._open(mechanisms, dataset, delta)
 
+    @disk_errors()
     def _open(
         self, mechanisms: Sequence[Served], dataset: str, delta: Real | None
     ) -> list[Session]:
@@ -111,10 +113,12 @@ class Account:
         charge = self._record.filter(None).charge(compose(members), exact)
         drawn = [encode_secrets(openings(member, POOL.draw)) for member in members]
         with self._ledger.transaction() as transaction:
+            reach("open.before-admission")
             spending = self._filter(transaction)
             spending.admit(charge)
             record = ChargeRecord(members, exact, charge, spending.spent)
             charged = transaction.append(CHARGE, account=self.name, body=record.body())
+            reach("open.after-charge")
             events = [
                 transaction.append(
                     SESSION,
@@ -126,6 +130,8 @@ class Account:
                 )
                 for member, secret in zip(members, drawn, strict=True)
             ]
+            reach("open.before-commit")
+        reach("open.after-commit")
         return [self._restore(event) for event in events]
 
     def session(self, id: str) -> Session:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from interlace.centre.answers import Answer, present
+from interlace.centre.faults import disk_errors, reach
 from interlace.centre.names import checked_name
 from interlace.centre.noise import POOL
 from interlace.centre.questions import Question
@@ -137,6 +138,7 @@ class Session:
         """All answers of this session in order, from the ledger."""
         return [_shown(Round.read(event), event.round) for event in self._events(after=0)]
 
+    @disk_errors()
     def ask(
         self,
         sql: str,
@@ -155,8 +157,8 @@ class Session:
         Raises QueryRefused or ParameterError for a question that is not allowed, before any
         data is touched; SessionHalted when no answers are left; KeyConflict when the key
         named another question; EngineError when the engine failed. None of them costs
-        anything or draws noise. LedgerError says that the answer could not be stored: it is
-        kept, and is stored before anything else is answered.
+        anything or draws noise. LedgerError says that the answer could not be stored: once
+        drawn it is kept, and is stored before anything else is answered.
         """
         question = Question.of(sql, at_least=at_least, at_most=at_most, guess=guess)
         if key is not None:
@@ -165,6 +167,7 @@ class Session:
         # Acquired before anything is drawn: racing draws of which one wins would be
         # rejection sampling (R5).
         with self._ledger.acquire(self.id):
+            reach("ask.after-acquire")
             late = self._store_drawn()
             if late is not None and (late.key, late.done.question) == (key, question):
                 return _shown(late.done, late.round)
@@ -184,6 +187,7 @@ class Session:
         answer, after = play(self.mechanism, self._secrets, fold.state, query, respond)
         done = Round(question, answer, tuple(steps), plan.digits)
         self._live.drawn = _Drawn(fold.round + 1, key, done, plan.size, after)
+        reach("ask.after-draw")
         self._store_drawn()
         return _shown(done, fold.round + 1)
 
@@ -211,6 +215,8 @@ class Session:
                 key=drawn.key,
                 body=drawn.done.body(drawn.cells, leaves(self.mechanism)),
             )
+            reach("ask.before-commit")
+        reach("ask.after-commit")
         self._live.fold = _Fold(drawn.after, drawn.round, event.seq)
         self._live.drawn = None
         return drawn
@@ -258,6 +264,7 @@ def _draw(read: Read, steps: list[CoreAnswer]) -> Respond:
         assert isinstance(plan, Plan)
         if plan not in values:
             values[plan] = read(plan)
+            reach("ask.after-read")
         exact = values[plan]
         if move.comparison is not None:
             exact = tuple(move.comparison(value) for value in exact)
