@@ -35,13 +35,22 @@ from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, Relatio
 from interlace.query.columns import Boolean, Category, Day, Decimal, Integer
 
 if TYPE_CHECKING:
-    from interlace.centre import Account, Answer, Audit, Centre, CoalitionGuarantee, Session
+    from interlace.centre import (
+        Account,
+        Accuracy,
+        Answer,
+        Audit,
+        Centre,
+        CoalitionGuarantee,
+        Session,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ZCDP",
     "Account",
+    "Accuracy",
     "Answer",
     "ApproxDP",
     "Audit",
@@ -91,7 +100,15 @@ def open(path: str | Path) -> Centre:  # noqa: A001  the API's name: il.open(pat
 
 def __getattr__(name: str) -> object:
     # What needs engines and ledger is imported at its first use.
-    if name in {"Account", "Answer", "Audit", "Centre", "CoalitionGuarantee", "Session"}:
+    if name in {
+        "Account",
+        "Accuracy",
+        "Answer",
+        "Audit",
+        "Centre",
+        "CoalitionGuarantee",
+        "Session",
+    }:
         from interlace import centre
 
         return getattr(centre, name)

@@ -1,10 +1,10 @@
 """Datasets, accounts, sessions: the imperative shell around the core, with one loop."""
 
 from interlace.centre.account import Account
-from interlace.centre.answers import Answer
+from interlace.centre.answers import Accuracy, Answer
 from interlace.centre.audit import Audit
 from interlace.centre.centre import Centre
 from interlace.centre.coalition import CoalitionGuarantee
 from interlace.centre.session import Session
 
-__all__ = ["Account", "Answer", "Audit", "Centre", "CoalitionGuarantee", "Session"]
+__all__ = ["Account", "Accuracy", "Answer", "Audit", "Centre", "CoalitionGuarantee", "Session"]

@@ -6,8 +6,27 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from interlace.core.mechanisms.protocol import Answer as CoreAnswer
+from interlace.query.plan import Aggregate, Plan
 
 Number = int | Decimal
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How near an answer will come, known before it is asked for.
+
+    With probability ``confidence`` the answer is within ``radius`` of the exact one (sparse
+    vector: a value further than that from its threshold gets the right verdict; guess-and-check:
+    a confirmed guess is within ``radius``, a measured value within ``measured``). That covers
+    the noise only; ``bounding`` says what one privacy unit can contribute at most, beyond which
+    the exact answer itself is cut.
+    """
+
+    sql: str
+    radius: Number
+    measured: Number | None
+    confidence: float
+    bounding: str
 
 
 @dataclass(frozen=True)
@@ -17,8 +36,9 @@ class Answer:
     ``value`` is the noisy number, or a guess that was confirmed, or a sparse vector's verdict.
     ``verdict`` is True where a sparse vector's comparison passed, or where guess-and-check
     found the guess off and measured. ``interval`` contains the exact answer with probability
-    ``confidence`` and covers the noise only: what clamping and bounding change is not in it.
-    Both are None for a verdict alone. ``round`` counts the session's answers from 1.
+    ``confidence`` and covers the noise only, not what ``bounding`` changes: what one privacy
+    unit can contribute at most. Interval and confidence are None for a verdict alone.
+    ``round`` counts the session's answers from 1.
     """
 
     sql: str
@@ -27,6 +47,7 @@ class Answer:
     interval: tuple[Number, Number] | tuple[tuple[Number, Number], ...] | None
     confidence: float | None
     round: int
+    bounding: str
 
     def __str__(self) -> str:
         if self.interval is None or isinstance(self.value, bool | tuple):
@@ -45,21 +66,35 @@ class Answer:
         return float(self.value)
 
 
-def present(answer: CoreAnswer, sql: str, round_: int, digits: int) -> Answer:
+def present(answer: CoreAnswer, sql: str, round_: int, digits: int, bounding: str) -> Answer:
     """A mechanism's integer answer in the units of the data (10^-digits)."""
-
-    def scaled(value: int) -> Number:
-        if digits == 0:
-            return value
-        # From its digits: arithmetic would round in the caller's decimal context.
-        return Decimal((int(value < 0), tuple(map(int, str(abs(value)))), -digits))
-
-    value = answer.value
-    spans = tuple((scaled(low), scaled(high)) for low, high in answer.spans)
+    spans = tuple((in_units(low, digits), in_units(high, digits)) for low, high in answer.spans)
+    value: Number | bool | tuple[Number, ...]
+    interval: tuple[Number, Number] | tuple[tuple[Number, Number], ...] | None
+    if isinstance(answer.value, tuple):
+        value, interval = tuple(in_units(v, digits) for v in answer.value), spans
+    else:
+        interval = spans[0] if spans else None
+        value = answer.value if isinstance(answer.value, bool) else in_units(answer.value, digits)
     confidence = float(answer.confidence) if spans else None
-    if isinstance(value, tuple):
-        cells = tuple(scaled(v) for v in value)
-        return Answer(sql, cells, answer.verdict, spans, confidence, round_)
-    shown = value if isinstance(value, bool) else scaled(value)
-    interval = spans[0] if spans else None
-    return Answer(sql, shown, answer.verdict, interval, confidence, round_)
+    return Answer(sql, value, answer.verdict, interval, confidence, round_, bounding)
+
+
+def in_units(value: int, digits: int) -> Number:
+    """An integer of 10^-digits as the number that it stands for."""
+    if digits == 0:
+        return value
+    # From its digits: arithmetic would round in the caller's decimal context.
+    return Decimal((int(value < 0), tuple(map(int, str(abs(value)))), -digits))
+
+
+def bounding(plan: Plan) -> str:
+    """What one unit can contribute to each number of a plan, in words."""
+    return "; ".join(_bound(item) for item in plan.aggregates)
+
+
+def _bound(item: Aggregate) -> str:
+    if item.kind == "sum":
+        low, high = in_units(item.lower, item.digits), in_units(item.upper, item.digits)
+        return f"one unit adds between {low:,} and {high:,}"
+    return f"one unit counts at most {item.upper:,}"

@@ -139,13 +139,14 @@ class SessionRecord:
 class Round:
     """One answered question, with the answers of the composite's parts that led to it.
 
-    ``digits`` tells the unit of its numbers, 10^-digits.
+    ``digits`` tells the unit of its numbers, 10^-digits, ``bounding`` what was cut.
     """
 
     question: Question
     answer: Answer
     steps: tuple[Answer, ...]
     digits: int
+    bounding: str
 
     def body(self, cells: int, parts: int) -> dict[str, Any]:
         """Padded to a length that only the question decides, for plans of ``cells`` numbers
@@ -158,7 +159,11 @@ class Round:
         room = (1 + parts) * (_FIELDS + cells * _CELL)
         padding = room - len(json.dumps(drawn, separators=(",", ":")))
         assert padding >= 0
-        public = {"question": self.question.body(), "digits": self.digits}
+        public = {
+            "question": self.question.body(),
+            "digits": self.digits,
+            "bounding": self.bounding,
+        }
         return public | drawn | {"padding": "." * padding}
 
     @classmethod
@@ -169,6 +174,7 @@ class Round:
             decode_answer(body["answer"]),
             tuple(decode_answer(step) for step in body["steps"]),
             body["digits"],
+            body["bounding"],
         )
 
 

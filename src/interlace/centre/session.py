@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
-from interlace.centre.answers import Answer, present
+from interlace.centre.answers import Accuracy, Answer, bounding, in_units, present
 from interlace.centre.faults import disk_errors, reach
 from interlace.centre.names import checked_name
 from interlace.centre.noise import POOL
@@ -18,7 +19,7 @@ from interlace.centre.questions import Question
 from interlace.centre.records import Round, SessionRecord, decode_secrets
 from interlace.core.composition.filters import Budget
 from interlace.core.errors import KeyConflict, LedgerCorrupt, SessionHalted
-from interlace.core.exact import Real
+from interlace.core.exact import Real, rational
 from interlace.core.mechanisms.codec import Served
 from interlace.core.mechanisms.play import Respond, State, leaves, play, start
 from interlace.core.mechanisms.protocol import Answer as CoreAnswer
@@ -139,6 +140,19 @@ class Session:
         return [_shown(Round.read(event), event.round) for event in self._events(after=0)]
 
     @disk_errors()
+    def accuracy(self, sql: str, *, confidence: Real = Fraction(19, 20)) -> Accuracy:
+        """How near the answer to a question will come, exactly, before it is asked.
+
+        Costs nothing and reads no data. Raises QueryRefused or ParameterError as ``ask`` does,
+        and for a ``confidence`` outside (0, 1).
+        """
+        share = rational(confidence, "confidence", above=True, maximum=1)
+        plan = self._parse(Question.of(sql).sql)
+        within = self.mechanism.within(plan, share)
+        measured = None if within.measured is None else in_units(within.measured, plan.digits)
+        radius = in_units(within.radius, plan.digits)
+        return Accuracy(sql, radius, measured, float(share), bounding(plan))
+
     def ask(
         self,
         sql: str,
@@ -185,7 +199,7 @@ class Session:
         respond = _draw(self._read, steps)
         query = question.query(plan)
         answer, after = play(self.mechanism, self._secrets, fold.state, query, respond)
-        done = Round(question, answer, tuple(steps), plan.digits)
+        done = Round(question, answer, tuple(steps), plan.digits, bounding(plan))
         self._live.drawn = _Drawn(fold.round + 1, key, done, plan.size, after)
         reach("ask.after-draw")
         self._store_drawn()
@@ -247,7 +261,7 @@ class Session:
 
 def _shown(done: Round, round_: int | None) -> Answer:
     assert round_ is not None
-    return present(done.answer, done.question.sql, round_, done.digits)
+    return present(done.answer, done.question.sql, round_, done.digits, done.bounding)
 
 
 def _draw(read: Read, steps: list[CoreAnswer]) -> Respond:

@@ -9,8 +9,16 @@ from typing import final
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real
 from interlace.core.laws import LARGEST_SCALE, SMALLEST_SCALE, Law, Point, Vector
-from interlace.core.mechanisms.protocol import CONFIDENCE, Add, Answer, Move, Outcome, Secret
-from interlace.core.queries import LARGEST_INTEGER, Query
+from interlace.core.mechanisms.protocol import (
+    CONFIDENCE,
+    Add,
+    Answer,
+    Move,
+    Outcome,
+    Secret,
+    Within,
+)
+from interlace.core.queries import LARGEST_INTEGER, Plan, Query
 
 
 def one_of(**given: Real | None) -> tuple[str, Real]:
@@ -78,12 +86,17 @@ class Additive(ABC):
         return Move(query.plan, Add(self.law(query)))
 
     @final
+    def within(self, plan: Plan, confidence: Fraction) -> Within:
+        """Of the exact value; for a vector, all its cells together."""
+        return Within(self.law(Query(plan)).radius(confidence))
+
+    @final
     def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
         """Value + noise, cut to the public range of answers, with its interval.
 
         The value lies in that range, so the cut brings the answer no further from it."""
         del secret, public
-        radius = self.law(query).radius(CONFIDENCE)
+        radius = self.within(query.plan, CONFIDENCE).radius
         values = tuple(max(-LARGEST_INTEGER, min(LARGEST_INTEGER, v)) for v in outcome)
         spans = tuple((v - radius, v + radius) for v in values)
         return Answer(values[0] if len(values) == 1 else values, None, spans)

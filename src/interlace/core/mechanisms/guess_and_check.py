@@ -11,10 +11,10 @@ from interlace.core.composition import Composition, compose
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, natural, rational
 from interlace.core.mechanisms.laplace import Laplace
-from interlace.core.mechanisms.protocol import CONFIDENCE, Answer, Mechanism, Program
+from interlace.core.mechanisms.protocol import CONFIDENCE, Answer, Mechanism, Program, Within
 from interlace.core.mechanisms.shown import shown
 from interlace.core.mechanisms.sparse_vector import SparseVector
-from interlace.core.queries import LARGEST_INTEGER, Comparison, Query
+from interlace.core.queries import LARGEST_INTEGER, Comparison, Plan, Query
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,20 +93,24 @@ class GuessAndCheck:
         del public
         if query.comparison is not None or query.guess is None:
             raise ParameterError("guess", "guess-and-check needs guess=, what you expect")
-        asked = Query(query.plan)
-        # Both intervals before the check: nothing but the measure depends on its verdict. The
-        # measured one and the guess's may both miss, in the same round: half each.
-        share = 1 - (1 - CONFIDENCE) / 2
-        measured_within = self.measure.law(asked).radius(share)
-        # Not off: |value - guess| < tolerance + threshold noise - query noise, each of which
-        # is beyond its radius on the one side that matters with half of 1 - share.
-        slack = self.check.opening().radius(share) + self.check.query_noise().radius(share)
+        # Before the check: nothing but the measure may depend on its verdict.
+        within = self.within(query.plan, CONFIDENCE)
         test = Comparison.distance(query.guess, self.tolerance)
         off = yield "check", Query(query.plan, comparison=test)
         if off.verdict:
-            measured = yield "measure", asked
-            return _around(measured.value, True, measured_within)
-        return _around(query.guess, False, self.tolerance + slack)
+            assert within.measured is not None
+            measured = yield "measure", Query(query.plan)
+            return _around(measured.value, True, within.measured)
+        return _around(query.guess, False, within.radius)
+
+    def within(self, plan: Plan, confidence: Fraction) -> Within:
+        """Of the exact value: ``radius`` of a guess that is confirmed, ``measured`` of a value.
+
+        Both may miss in the same round: half of 1 - confidence each. A guess is confirmed
+        where |value - guess| < tolerance + threshold noise - query noise."""
+        share = 1 - (1 - confidence) / 2
+        slack = self.check.within(plan, share).radius
+        return Within(self.tolerance + slack, self.measure.within(plan, share).radius)
 
     def after(self, public: int, query: Query, answer: Answer) -> int:
         del query

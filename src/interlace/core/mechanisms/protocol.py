@@ -62,6 +62,15 @@ class Answer:
     confidence: Fraction = CONFIDENCE
 
 
+@dataclass(frozen=True)
+class Within:
+    """How near an answer comes, known before it is asked for, with a stated probability:
+    ``radius``, and ``measured`` where a guess turns out to be off and is measured."""
+
+    radius: int
+    measured: int | None = None
+
+
 class Mechanism(Protocol):
     """A sequential private state machine (R5)."""
 
@@ -80,6 +89,9 @@ class Mechanism(Protocol):
     def move(self, public: Public, query: Query) -> Move:
         """What to read and which kernel to run, while any answer is left. Raises
         ParameterError for a query that this mechanism does not take; nothing is drawn."""
+
+    def within(self, plan: Plan, confidence: Fraction) -> Within:
+        """How near an answer comes with that probability, exact from the laws."""
 
     def answer(self, secret: Secret, public: Public, query: Query, outcome: Outcome) -> Answer:
         """Deterministic. Sees the secret and value + noise, never the value."""
@@ -104,6 +116,9 @@ class Composite(Protocol):
 
     @property
     def guarantee(self) -> Composition: ...
+
+    def within(self, plan: Plan, confidence: Fraction) -> Within:
+        """How near an answer comes with that probability, exact from the laws."""
 
     def left(self, public: Public) -> int:
         """How many answers may still be given; at 0 it has halted."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import fields
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Any
 
 from interlace.core.guarantees.base import briefly
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
-
-def shown(mechanism: DataclassInstance) -> str:
+def shown(mechanism: Any) -> str:
     """``Name(parameter=value, ...)``; a mark stands before what was rounded for the eye.
 
     >>> from interlace.core.mechanisms import Gaussian

@@ -12,9 +12,9 @@ from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import PureDP
 from interlace.core.laws import DiscreteLaplace
 from interlace.core.mechanisms.additive import servable
-from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret
+from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret, Within
 from interlace.core.mechanisms.shown import shown
-from interlace.core.queries import LARGEST_INTEGER, Query
+from interlace.core.queries import LARGEST_INTEGER, Plan, Query
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,9 +111,17 @@ class SparseVector:
         return Move(query.plan, Add(self.query_noise()), query.comparison)
 
     def _check(self, query: Query) -> None:
-        plan = query.plan
         if query.guess is not None or query.comparison is None:
             raise ParameterError("at_least", "a sparse vector needs at_least= or at_most=")
+        self._check_plan(query.plan)
+        if self.monotone and not (query.plan.monotone and query.comparison.rising):
+            raise ParameterError(
+                "at_least",
+                "a monotone sparse vector takes only counts and sums of non-negative columns, "
+                "and only at_least=: open one with monotone=False",
+            )
+
+    def _check_plan(self, plan: Plan) -> None:
         if plan.size != 1:
             raise ParameterError("sql", "a sparse vector compares one number at a time")
         if plan.sensitivity.linf > self.sensitivity:
@@ -123,12 +131,15 @@ class SparseVector:
                 f"opened for {self.sensitivity}: open one with "
                 f"sensitivity={plan.sensitivity.linf}",
             )
-        if self.monotone and not (plan.monotone and query.comparison.rising):
-            raise ParameterError(
-                "at_least",
-                "a monotone sparse vector takes only counts and sums of non-negative columns, "
-                "and only at_least=: open one with monotone=False",
-            )
+
+    def within(self, plan: Plan, confidence: Fraction) -> Within:
+        """Of the threshold: a value that is further from it gets the right verdict.
+
+        Each of the two noises is beyond its radius, on the one side that matters, with half
+        of 1 - confidence."""
+        self._check_plan(plan)
+        noises = (self.opening(), self.query_noise())
+        return Within(sum(law.radius(confidence) for law in noises))
 
     def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
         del public, query
