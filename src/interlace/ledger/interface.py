@@ -24,6 +24,8 @@ CHARGE = "charge"
 SESSION = "session"
 #: One per (session, round), and one per (session, key).
 ANSWER = "answer"
+#: An older copy of the ledger was put back; what happened since that copy is not known.
+RESTORED = "restored"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,10 @@ class Head:
     seq: int
     hash: str
 
+    def __str__(self) -> str:
+        """SEQ:HASH, the form in which a head is kept."""
+        return f"{self.seq}:{self.hash}"
+
 
 class Names(TypedDict, total=False):
     """What an event must carry to be wanted; a name that is not given may be any."""
@@ -82,6 +88,9 @@ class Reads(Protocol):
 
     def answer_by_key(self, session: str, key: str) -> Event | None:
         """The answer that a session gave under an idempotency key."""
+
+    def at(self, seq: int) -> Event | None:
+        """The event of that number, in time that does not grow with the history."""
 
     def head(self) -> Head:
         """Number and hash of the last event; ``seq`` 0 for a ledger without events."""
@@ -114,6 +123,10 @@ class Transaction(Reads, Protocol):
 
 class Ledger(Reads, Protocol):
     """The durable record. Safe to share among threads and to use in a child after a fork."""
+
+    @property
+    def id(self) -> str:
+        """Which ledger this is: text that no other ledger has, but copies of it keep."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Exclude every other writer, in all threads and processes, for one block.

@@ -47,6 +47,8 @@ CHAIN = (
     .order_by(EVENTS.c.seq)
     .limit(sa.bindparam("page"))
 )
+#: The event of a number.
+AT = sa.select(*EVENTS.c).where(EVENTS.c.seq == sa.bindparam("seq"))
 #: The answer that a session gave under a key.
 BY_KEY = sa.select(*EVENTS.c).where(
     EVENTS.c.kind == sa.literal_column(f"'{ANSWER}'"),

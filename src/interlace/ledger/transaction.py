@@ -47,6 +47,10 @@ class SQLReads(ABC):
         """The answer that a session gave under an idempotency key."""
         return self._one(statements.BY_KEY, {"session": session, "key": key})
 
+    def at(self, seq: int) -> Event | None:
+        """The event of that number."""
+        return self._one(statements.AT, {"seq": seq})
+
     def _one(self, statement: sa.Select[Any], values: dict[str, Any]) -> Event | None:
         rows = self._run(statement, values)
         return statements.event(rows[0]) if rows else None

@@ -69,12 +69,18 @@ class SQLiteLedger(SQLReads):
         self._writer = Holds(lambda _: self._folder / _LOCK, remove=False)
         self._connections = Connections(database)
         try:
-            self._genesis = self._check()
+            self._id = self._check()
         except BaseException:
             self.close()
             raise
+        self._genesis = genesis(self._id)
 
-    def _check(self) -> Head:
+    @property
+    def id(self) -> str:
+        """Which ledger this is: text that no other ledger has, but copies of it keep."""
+        return self._id
+
+    def _check(self) -> str:
         with self._connections.lend() as connection:
             return _check_database(connection)
 
@@ -101,7 +107,7 @@ class SQLiteLedger(SQLReads):
 
     def verify(self, head: Head | None = None) -> Head:
         """Read everything, recompute the chain, and return the head; see the interface."""
-        reached = follow(self._check(), self._chain(), head)
+        reached = follow(genesis(self._check()), self._chain(), head)
         with self._connections.lend() as connection:
             ((problem,), *_) = run(connection, sa.text("PRAGMA integrity_check(1)"), {})
         if problem != "ok":
@@ -135,8 +141,8 @@ class SQLiteLedger(SQLReads):
             return run(connection, statement, values)
 
 
-def _check_database(connection: sa.Connection) -> Head:
-    """Check that this is a whole ledger of this version; return its genesis."""
+def _check_database(connection: sa.Connection) -> str:
+    """Check that this is a whole ledger of this version; return its id."""
     found = {str(name): sql for name, sql in run(connection, sa.text(schema.OBJECTS), {})}
     identity = _identity(connection)
     if len(identity) != 1:
@@ -146,7 +152,7 @@ def _check_database(connection: sa.Connection) -> Head:
     version, ledger = identity[0]
     schema.check_version(version)
     schema.check_definition(found)
-    return genesis(str(ledger))
+    return str(ledger)
 
 
 def _identity(connection: sa.Connection) -> statements.Rows:

@@ -1,0 +1,115 @@
+"""The head of a centre's ledger, kept outside its folder, against older copies put back.
+
+A ledger that does not go through the head that was kept has lost events: sessions that were
+open then would answer again, and accounts would forget what they spent (R6, FORMULAS 11).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+from interlace.centre.state import read_private, replace_private, state_file
+from interlace.core.errors import LedgerCorrupt, LedgerError, ParameterError
+from interlace.ledger import Head, Ledger
+from interlace.ledger.canonical import genesis
+from interlace.ledger.locks import exclusive
+
+#: After an answer the head is kept at most so often, in seconds: it costs two flushes.
+_PAUSE = 1.0
+
+
+class Heads:
+    """The head of one ledger in this user's state directory.
+
+    It is never ahead of what is durable in the ledger, and never moved back but by ``replace``.
+    """
+
+    def __init__(self, ledger: Ledger, directory: Path, folder: Path) -> None:
+        self._ledger = ledger
+        self._folder = folder
+        self._file = state_file(directory, ledger.id, "head")
+        self._lock = state_file(directory, ledger.id, "lock")
+        self._kept = -_PAUSE
+
+    def check(self, given: Head | None = None) -> None:
+        """Raise LedgerCorrupt unless the ledger goes through the head kept here, if there is
+        one, and through ``given``."""
+        for head, source in ((self.read(), str(self._file)), (given, "the head given")):
+            if head is not None:
+                self._go_through(head, source)
+
+    def _go_through(self, head: Head, source: str) -> None:
+        advice = (
+            f"({source}). An older copy of the folder was put back, or the ledger was changed: "
+            "put the newest copy back. If it is lost, `interlace ledger restore "
+            f"{self._folder}` goes on without: it voids all sessions and takes every account "
+            "as spent"
+        )
+        end = self._ledger.head()
+        if end.seq < head.seq:
+            raise LedgerCorrupt(
+                f"is missing, with all up to event {head.seq} that this centre has reached {advice}",
+                end.seq + 1,
+            )
+        if self._hash(head.seq) != head.hash:
+            raise LedgerCorrupt(
+                f"is not the one that this centre has recorded under this number {advice}", head.seq
+            )
+
+    def _hash(self, seq: int) -> str | None:
+        if seq == 0:
+            return genesis(self._ledger.id).hash
+        event = self._ledger.at(seq)
+        return None if event is None else event.hash
+
+    def read(self) -> Head | None:
+        """The head that was kept, if one was. Raises LedgerError for a file that holds none."""
+        text = read_private(self._file)
+        if text is None:
+            return None
+        try:
+            return read_head(text.strip(), str(self._file))
+        except ParameterError:
+            raise LedgerError(
+                f"{self._file} holds no head SEQ:HASH. Only if the folder is surely the newest "
+                "copy, take that file away"
+            ) from None
+
+    def keep(self) -> None:
+        """Keep the ledger's head as it is now, unless a later one is kept already."""
+        with exclusive(self._lock):
+            head, known = self._ledger.head(), self.read()
+            if known is None or known.seq < head.seq:
+                replace_private(self._file, f"{head}\n")
+        self._kept = time.monotonic()
+
+    def follow(self, *, always: bool = False) -> None:
+        """Keep the head after something was committed; without ``always`` at most once a second.
+
+        What was committed stands, so a failure is not reported: the head kept is older then.
+        """
+        if always or time.monotonic() - self._kept >= _PAUSE:
+            self._kept = time.monotonic()
+            try:
+                self.keep()
+            except LedgerError:
+                return
+
+    def replace(self) -> None:
+        """Keep the ledger's head as it is now, whatever was kept before."""
+        with exclusive(self._lock):
+            replace_private(self._file, f"{self._ledger.head()}\n")
+
+
+def read_head(text: object, argument: str) -> Head:
+    """A head from SEQ:HASH, as ``interlace ledger verify`` prints it. Raises ParameterError.
+
+    >>> read_head("2:" + 64 * "0", "head").seq
+    2
+    """
+    match = re.fullmatch(r"([0-9]{1,19}):([0-9a-f]{64})", text) if isinstance(text, str) else None
+    if match is None:
+        raise ParameterError(argument, "must be SEQ:HASH as `interlace ledger verify` printed it")
+    return Head(int(match[1]), match[2])
