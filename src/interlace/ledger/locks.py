@@ -64,8 +64,9 @@ os.register_at_fork(
 def exclusive(path: Path, *, remove: bool = False) -> Iterator[int]:
     """Hold the lock file ``path`` for a block, with its descriptor; wait for whoever holds it.
 
-    With ``remove`` the file is taken away at the end, so that locks of many names do not fill
-    a directory. Raises LedgerError if the file cannot be made or locked.
+    Who waits is served in turn, give or take: a holder that comes back at once goes behind
+    those who wait. With ``remove`` the file is taken away at the end, so that locks of many
+    names do not fill a directory. Raises LedgerError if the file cannot be made or locked.
     """
     process, descriptor = os.getpid(), _locked(path)
     try:
@@ -74,30 +75,74 @@ def exclusive(path: Path, *, remove: bool = False) -> Iterator[int]:
         # In a child that was forked inside the block, the hold and the file are the parent's.
         if os.getpid() == process:
             if remove and _is_still(path, descriptor):
-                # While the lock is held: whoever waits on the removed file notices (_locked).
+                # While the lock is held: whoever waits on the removed file notices (_taken).
                 path.unlink(missing_ok=True)
+            _end_queue(path)
             _descriptors.drop(descriptor)
 
 
 def _locked(path: Path) -> int:
+    """The kernel wakes those who wait, but a holder that comes back would be faster. So only
+    one waits for the lock itself, and all others for the right to (the queue). Its file is
+    there while it may be wanted; without it nobody waits."""
+    queue = _queue(path)
+    if not os.access(queue, os.F_OK):
+        descriptor = _taken(path, fcntl.LOCK_NB)
+        if descriptor is not None:
+            return descriptor
+    first = _waited(queue)
+    try:
+        return _waited(path)
+    finally:
+        _descriptors.drop(first)
+
+
+def _end_queue(path: Path) -> None:
+    """Take the queue's file away, if it is there and nobody waits; the lock is held."""
+    queue = _queue(path)
+    if not os.access(queue, os.F_OK):
+        return
+    with contextlib.suppress(LedgerError, OSError):  # it does no harm: the next holder tries
+        descriptor = _taken(queue, fcntl.LOCK_NB)
+        if descriptor is not None:
+            try:
+                queue.unlink(missing_ok=True)
+            finally:
+                _descriptors.drop(descriptor)
+
+
+def _queue(path: Path) -> Path:
+    return path.with_name(f"{path.name}.queue")
+
+
+def _waited(path: Path) -> int:
     while True:
-        try:
-            descriptor = _descriptors.take(path)
-        except OSError as error:
-            raise LedgerError(f"cannot open the lock file {path}: {error.strerror}") from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if _is_still(path, descriptor):
-                return descriptor
-        except OSError as error:
+        descriptor = _taken(path)
+        if descriptor is not None:
+            return descriptor
+
+
+def _taken(path: Path, flags: int = 0) -> int | None:
+    """The descriptor of the file under a lock; None if the file was taken away meanwhile or,
+    with LOCK_NB, if another holds it."""
+    try:
+        descriptor = _descriptors.take(path)
+    except OSError as error:
+        raise LedgerError(f"cannot open the lock file {path}: {error.strerror}") from error
+    kept = False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | flags)
+        kept = _is_still(path, descriptor)
+    except BlockingIOError:
+        return None
+    except OSError as error:
+        raise LedgerError(
+            f"cannot lock {path}: {error.strerror}: keep the ledger on a local disk"
+        ) from error
+    finally:  # also at an interrupt while waiting
+        if not kept:
             _descriptors.drop(descriptor)
-            raise LedgerError(
-                f"cannot lock {path}: {error.strerror}: keep the ledger on a local disk"
-            ) from error
-        except BaseException:  # an interrupt while waiting
-            _descriptors.drop(descriptor)
-            raise
-        _descriptors.drop(descriptor)
+    return descriptor if kept else None
 
 
 def _is_still(path: Path, descriptor: int) -> bool:
