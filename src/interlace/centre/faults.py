@@ -38,7 +38,8 @@ Point = Literal[
 POINTS: tuple[Point, ...] = get_args(Point)
 
 _VARIABLE = "INTERLACE_FAULT"
-_KILL, _ERROR = "", "error"
+#: What may follow the name.
+_KILL, _ERROR = ("", ""), (":", "error")
 
 
 def reach(point: Point) -> None:
@@ -54,7 +55,7 @@ def reach(point: Point) -> None:
         _fail(point, *wanted.partition(":"))
 
 
-def _fail(point: Point, wanted: str, _: str, form: str) -> None:
+def _fail(point: Point, wanted: str, *form: str) -> None:
     if wanted not in POINTS or form not in (_KILL, _ERROR):
         raise ParameterError(_VARIABLE, f"must be one of {', '.join(POINTS)}, or that and :error")
     if wanted != point:
