@@ -8,6 +8,7 @@ neither kind of example has a way to ask for that (tests/test_house.py).
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,20 @@ from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 
 _ELSEWHERE = "_elsewhere"
+_STATE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keys and heads of the tests' centres, also of processes that they start, lie in a
+    directory that vanishes: nothing is written into the home of whoever runs the tests."""
+    config.stash[_STATE] = tempfile.TemporaryDirectory(prefix="interlace-state-")
+    os.environ["XDG_STATE_HOME"] = config.stash[_STATE].name
+    os.environ.pop("INTERLACE_KEY", None)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Take the directory away."""
+    config.stash[_STATE].cleanup()
 
 
 @contextlib.contextmanager

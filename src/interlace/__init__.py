@@ -29,6 +29,7 @@ from interlace.core.errors import (
     QueryRefused,
     RelationMismatch,
     SessionHalted,
+    SessionVoid,
     Unproven,
 )
 from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, Relation
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         CoalitionGuarantee,
         Session,
     )
+    from interlace.ledger import Head
 
 __version__ = "0.1.0"
 
@@ -80,22 +82,39 @@ __all__ = [
     "RelationMismatch",
     "Session",
     "SessionHalted",
+    "SessionVoid",
     "Unproven",
     "compose",
     "mechanisms",
     "open",
+    "restore",
 ]
 
 
-def open(path: str | Path) -> Centre:  # noqa: A001  the API's name: il.open(path)
+def open(path: str | Path, *, head: str | None = None) -> Centre:  # noqa: A001  il.open(path)
     """Open the data centre in the folder ``path``, or create one there.
 
-    Any number of threads and processes may have it open. Raises LedgerError for a folder
-    that holds something else or cannot be written.
+    Any number of threads and processes may have it open. ``head`` is SEQ:HASH as ``interlace
+    ledger verify`` printed it: the ledger must go through it, as through the head that this
+    user's state directory keeps.
+
+    Raises LedgerError for a folder that holds something else or cannot be written, and where
+    the keys of its secrets are missing; LedgerCorrupt for an older copy that was put back.
     """
     from interlace.centre import Centre
 
-    return Centre(path)
+    return Centre(path, head=head)
+
+
+def restore(path: str | Path) -> Head:
+    """Go on with an older copy of a centre's folder: all its sessions are void and all its
+    accounts have spent their quotas from now on (FORMULAS 11). Returns the new head.
+
+    Raises LedgerError for a folder without a ledger, LedgerCorrupt for a chain that is broken.
+    """
+    from interlace.centre import restore
+
+    return restore(path)
 
 
 def __getattr__(name: str) -> object:

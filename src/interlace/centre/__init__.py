@@ -5,6 +5,16 @@ from interlace.centre.answers import Accuracy, Answer
 from interlace.centre.audit import Audit
 from interlace.centre.centre import Centre
 from interlace.centre.coalition import CoalitionGuarantee
+from interlace.centre.restoring import restore
 from interlace.centre.session import Session
 
-__all__ = ["Account", "Accuracy", "Answer", "Audit", "Centre", "CoalitionGuarantee", "Session"]
+__all__ = [
+    "Account",
+    "Accuracy",
+    "Answer",
+    "Audit",
+    "Centre",
+    "CoalitionGuarantee",
+    "Session",
+    "restore",
+]

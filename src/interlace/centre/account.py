@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from interlace.centre.faults import disk_errors, reach
 from interlace.centre.names import checked_name
 from interlace.centre.noise import POOL
+from interlace.centre.outside import Outside
 from interlace.centre.records import AccountRecord, ChargeRecord, SessionRecord, encode_secrets
+from interlace.centre.sealing import Place
 from interlace.centre.session import Session
 from interlace.core.composition import compose
 from interlace.core.composition.filters import Budget, Filter
@@ -16,7 +18,7 @@ from interlace.core.errors import NotFound, ParameterError
 from interlace.core.exact import Real, rational
 from interlace.core.mechanisms.codec import Served, decode_mechanism, encode_mechanism
 from interlace.core.mechanisms.play import openings
-from interlace.ledger import CHARGE, SESSION, Event, Ledger
+from interlace.ledger import CHARGE, RESTORED, SESSION, Event, Ledger
 from interlace.ledger.interface import Reads
 
 Restore = Callable[[Event], Session]
@@ -36,11 +38,13 @@ class Account:
         record: AccountRecord,
         dataset: Callable[[str], object],
         restore: Restore,
+        outside: Outside,
     ) -> None:
         self._ledger = ledger
         self._record = record
         self._dataset = dataset
         self._restore = restore
+        self._outside = outside
 
     def __repr__(self) -> str:
         return f"<Account {self.name}: {self.quota}, rule {self.rule}>"
@@ -119,19 +123,21 @@ class Account:
             record = ChargeRecord(members, exact, charge, spending.spent)
             charged = transaction.append(CHARGE, account=self.name, body=record.body())
             reach("open.after-charge")
-            events = [
-                transaction.append(
+            events = []
+            for member, secret in zip(members, drawn, strict=True):
+                place = Place(SESSION, dataset, self.name, secrets.token_hex(8))
+                event = transaction.append(
                     SESSION,
                     dataset=dataset,
                     account=self.name,
-                    session=secrets.token_hex(8),
+                    session=place.session,
                     body=SessionRecord.new_body(member, record, charged.seq),
-                    secret=secret,
+                    secret=self._outside.sealer.seal(secret, place),
                 )
-                for member, secret in zip(members, drawn, strict=True)
-            ]
+                events.append(event)
             reach("open.before-commit")
         reach("open.after-commit")
+        self._outside.heads.follow(always=True)
         return [self._restore(event) for event in events]
 
     def session(self, id: str) -> Session:
@@ -149,4 +155,4 @@ class Account:
         return [self._restore(e) for e in self._ledger.events(SESSION, account=self.name)]
 
     def _filter(self, reads: Reads) -> Filter:
-        return self._record.filter(reads.last(CHARGE, account=self.name))
+        return self._record.filter(reads.last(CHARGE, account=self.name), reads.last(RESTORED))

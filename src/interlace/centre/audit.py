@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from interlace.centre.records import AccountRecord, ChargeRecord, SessionRecord
+from interlace.centre.restoring import check_restored
 from interlace.core.composition import Filter, compose
 from interlace.core.errors import BudgetExceeded, LedgerCorrupt
 from interlace.core.mechanisms.codec import Served
@@ -37,6 +38,7 @@ def audit(ledger: Ledger, replay: Callable[[str], int], head: Head | None) -> Au
     def events(kind: str) -> Iterator[Event]:
         return itertools.takewhile(lambda e: e.seq <= reached.seq, ledger.events(kind))
 
+    check_restored(events)
     first_answer = next(events(ANSWER), None)
     filters: dict[str | None, Filter] = {}
     for event in events(ACCOUNT):

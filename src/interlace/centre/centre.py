@@ -17,7 +17,9 @@ from interlace.centre.audit import Audit, audit
 from interlace.centre.coalition import CoalitionGuarantee
 from interlace.centre.datasets import Datasets, declared
 from interlace.centre.faults import disk_errors, reach
+from interlace.centre.heads import read_head
 from interlace.centre.names import checked_name
+from interlace.centre.outside import Outside
 from interlace.centre.records import AccountRecord, SessionRecord
 from interlace.centre.session import Live, Session
 from interlace.core.composition.filters import Budget, Filter
@@ -31,7 +33,7 @@ from interlace.core.errors import (
 )
 from interlace.core.guarantees import ApproxDP, Relation
 from interlace.engines.duckdb.sources import Source
-from interlace.ledger import ACCOUNT, ANSWER, SESSION, Event, Head, Ledger, SQLiteLedger
+from interlace.ledger import ACCOUNT, ANSWER, RESTORED, SESSION, Event, Head, Ledger, SQLiteLedger
 from interlace.query.columns import Column
 from interlace.query.schema import Dataset, Table
 
@@ -43,12 +45,18 @@ class Centre:
     """A data centre in a folder. Get one from ``interlace.open``; close it or use ``with``."""
 
     @disk_errors()
-    def __init__(self, folder: str | Path, *, create: bool = True) -> None:
+    def __init__(self, folder: str | Path, *, create: bool = True, head: str | None = None) -> None:
         self._folder = _checked_folder(folder)
+        given = None if head is None else read_head(head, "head")
         self._ledger = SQLiteLedger(self._folder, create=create)
+        try:
+            self._outside = Outside.of(self._ledger, self._folder, given)
+        except BaseException:
+            self._ledger.close()
+            raise
         snapshots = self._folder / "snapshots"
         snapshots.mkdir(exist_ok=True, mode=0o700)
-        self._datasets = Datasets(self._ledger, snapshots)
+        self._datasets = Datasets(self._ledger, snapshots, self._outside.sealer)
         self._live: dict[str, Live] = {}
 
     def __enter__(self) -> Self:
@@ -62,6 +70,7 @@ class Centre:
 
     def close(self) -> None:
         """Give up files and connections. Sessions go on when the folder is opened again."""
+        self._outside.heads.follow(always=True)
         self._ledger.close()
         self._datasets.close()
 
@@ -150,7 +159,8 @@ class Centre:
         if known is not None:
             return self._account(_same(AccountRecord.read(known), record))
         with self._ledger.transaction() as transaction:
-            if transaction.last(ANSWER) is not None:
+            # A ledger that was put back may have lost answers.
+            if transaction.last(ANSWER) is not None or transaction.last(RESTORED) is not None:
                 raise Unproven(
                     "an account created after the first answer could depend on it, and "
                     "composing quotas needs them fixed in advance: create all accounts first"
@@ -196,19 +206,22 @@ class Centre:
         )
 
     def _account(self, record: AccountRecord) -> Account:
-        return Account(self._ledger, record, self._datasets.find, self._session)
+        return Account(self._ledger, record, self._datasets.find, self._session, self._outside)
 
     def _session(self, event: Event) -> Session:
         record = SessionRecord.read(event)
-        assert event.secret is not None
         name, datasets = record.dataset, self._datasets
+        live = self._live.setdefault(record.id, Live.of(record))
+        restored = self._ledger.last(RESTORED)
+        live.void = restored is not None and event.seq < restored.seq
         return Session(
             self._ledger,
             record,
-            event.secret,
-            self._live.setdefault(record.id, Live.of(record)),
+            self._outside.sealer.unseal(event),
+            live,
             parse=lambda sql: datasets.plan(name, sql),
             read=lambda plan: datasets.read(name, plan),
+            stored=self._outside.heads.follow,
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from interlace.centre.faults import disk_errors, reach
 from interlace.centre.names import checked_name
 from interlace.centre.records import DatasetRecord
+from interlace.centre.sealing import Place, Sealer
 from interlace.core.errors import LedgerCorrupt, LedgerError, NameTaken, NotFound, ParameterError
 from interlace.engines.base import Engine, Snapshot
 from interlace.engines.duckdb.engine import DuckDBEngine
@@ -27,8 +28,9 @@ _PLANS_REMEMBERED = 4096
 class Datasets:
     """The registered datasets of one centre, and the engines that read them."""
 
-    def __init__(self, ledger: Ledger, folder: Path) -> None:
+    def __init__(self, ledger: Ledger, folder: Path, sealer: Sealer) -> None:
         self._ledger = ledger
+        self._sealer = sealer
         self._folder = folder
         self._engines: dict[str, Engine] = {}
         self._closed = False
@@ -61,9 +63,10 @@ class Datasets:
             snapshot = register(sources, dataset, self._folder, key)
             reach("register.after-snapshot")
             record = DatasetRecord(dataset, snapshot.path.name, snapshot.digest)
+            sealed = self._sealer.seal(key, Place(DATASET, dataset.name))
             with self._ledger.transaction() as transaction:
                 transaction.append(
-                    DATASET, dataset=dataset.name, round=1, body=record.body(), secret=key
+                    DATASET, dataset=dataset.name, round=1, body=record.body(), secret=sealed
                 )
                 reach("register.before-commit")
             reach("register.after-commit")

@@ -60,8 +60,12 @@ class AccountRecord:
         assert event.account is not None
         return cls(event.account, decode_notion(event.body["quota"]), event.body["rule"])
 
-    def filter(self, last_charge: Event | None) -> Filter:
-        """The account's filter as its latest charge left it."""
+    def filter(self, last_charge: Event | None, restored: Event | None = None) -> Filter:
+        """The account's filter as its latest charge left it. Where an older copy was put back
+        (event ``restored``), what was spent since that copy is not known: it may be all
+        (FORMULAS 11)."""
+        if restored is not None and (last_charge is None or last_charge.seq < restored.seq):
+            return Filter(self.quota, self.rule, spent=self.quota)
         if last_charge is None:
             return Filter(self.quota, self.rule)
         return Filter(self.quota, self.rule, spent=ChargeRecord.read(last_charge).spent)

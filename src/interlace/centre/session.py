@@ -18,7 +18,7 @@ from interlace.centre.noise import POOL
 from interlace.centre.questions import Question
 from interlace.centre.records import Round, SessionRecord, decode_secrets
 from interlace.core.composition.filters import Budget
-from interlace.core.errors import KeyConflict, LedgerCorrupt, SessionHalted
+from interlace.core.errors import KeyConflict, LedgerCorrupt, SessionHalted, SessionVoid
 from interlace.core.exact import Real, rational
 from interlace.core.mechanisms.codec import Served
 from interlace.core.mechanisms.play import Respond, State, leaves, play, start
@@ -58,6 +58,8 @@ class Live:
 
     fold: _Fold
     drawn: _Drawn | None = None
+    #: An older copy of the ledger was put back since it was opened.
+    void: bool = False
 
     @classmethod
     def of(cls, record: SessionRecord) -> Live:
@@ -79,6 +81,7 @@ class Session:
         live: Live,
         parse: Parse,
         read: Read,
+        stored: Callable[[], None],
     ) -> None:
         self._ledger = ledger
         self._record = record
@@ -86,6 +89,7 @@ class Session:
         self._live = live
         self._parse = parse
         self._read = read
+        self._stored = stored
 
     def __repr__(self) -> str:
         return f"<Session {self.id} of {self.account} on {self.dataset}: {self.mechanism}>"
@@ -123,6 +127,8 @@ class Session:
     @property
     def left(self) -> int:
         """How many answers (sparse vector: passes) may still be given."""
+        if self._live.void:
+            return 0
         with self._ledger.acquire(self.id):
             return self.mechanism.left(self._latest().state.public)
 
@@ -169,11 +175,16 @@ class Session:
         answer, also after a crash.
 
         Raises QueryRefused or ParameterError for a question that is not allowed, before any
-        data is touched; SessionHalted when no answers are left; KeyConflict when the key
+        data is touched; SessionHalted when no answers are left; SessionVoid; KeyConflict when the key
         named another question; EngineError when the engine failed. None of them costs
         anything or draws noise. LedgerError says that the answer could not be stored: once
         drawn it is kept, and is stored before anything else is answered.
         """
+        if self._live.void:
+            raise SessionVoid(
+                f"session {self.id} was opened before the centre was restored from an older copy: "
+                "its history can be read, it answers nothing more"
+            )
         question = Question.of(sql, at_least=at_least, at_most=at_most, guess=guess)
         if key is not None:
             checked_name(key, "key")
@@ -233,6 +244,7 @@ class Session:
         reach("ask.after-commit")
         self._live.fold = _Fold(drawn.after, drawn.round, event.seq)
         self._live.drawn = None
+        self._stored()
         return drawn
 
     def _latest(self) -> _Fold:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from interlace.centre import Centre
-from interlace.core.errors import ParameterError
-from interlace.ledger import Head
+from interlace.centre import Centre, restore
+from interlace.centre.heads import read_head
+from interlace.centre.sealing import rotate
+from interlace.centre.state import state_directory
+from interlace.ledger import SQLiteLedger
 
 
 def show_ledger(folder: Path, console: Console) -> None:
@@ -46,20 +47,32 @@ def _table(title: str, *columns: str) -> Table:
 
 def verify_ledger(folder: Path, head: str | None, console: Console) -> None:
     """Audit the folder and print its head, to be kept elsewhere for the next time."""
-    expected = None if head is None else _head(head)
+    expected = None if head is None else read_head(head, "--head")
     with Centre(folder, create=False) as centre:
         found = centre.audit(expected)
     console.print(
         f"[bold green]holds[/]: {found.head.seq} events, {found.accounts} accounts, "
         f"{found.sessions} sessions, {found.answers} answers folded again from nothing"
     )
-    console.print(f"head {found.head.seq}:{found.head.hash}", highlight=False, soft_wrap=True)
+    console.print(f"head {found.head}", highlight=False, soft_wrap=True)
     if expected is None:
         console.print("Keep this head elsewhere: with --head, verify also sees what was cut off.")
 
 
-def _head(text: str) -> Head:
-    match = re.fullmatch(r"([0-9]+):([0-9a-f]{64})", text)
-    if match is None:
-        raise ParameterError("--head", "must be SEQ:HASH as an earlier verify printed it")
-    return Head(int(match[1]), match[2])
+def rotate_keys(folder: Path, console: Console) -> None:
+    """Put a new key in front of the file's, and say what that changes and what not."""
+    with SQLiteLedger(folder, create=False) as ledger, ledger.acquire("keys"):
+        file = rotate(ledger.id, state_directory(folder))
+    console.print(f"a new key seals from now on; it is the first in {file}", soft_wrap=True)
+    console.print(
+        "What was sealed before stays as it is, for the ledger is append-only: whoever has an "
+        "older key and a copy of the folder can still read it. Keep the older keys in the file, "
+        "or live sessions that they sealed cannot go on; and keep a copy of the file elsewhere."
+    )
+
+
+def restore_folder(folder: Path, console: Console) -> None:
+    """Void sessions and spend accounts of a folder that is an older copy; print its new head."""
+    head = restore(folder)
+    console.print("restored: earlier sessions are void, accounts have spent their quotas")
+    console.print(f"head {head}", highlight=False, soft_wrap=True)

@@ -92,3 +92,28 @@ def verify(folder: Path, head: str | None) -> None:
     from interlace.cli.ledger import verify_ledger
 
     verify_ledger(folder, head, Console())
+
+
+@ledger.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+def rotate(folder: Path) -> None:
+    """Seal with a new key from now on. What was sealed before stays under the older ones."""
+    from interlace.cli.ledger import rotate_keys
+
+    rotate_keys(folder, Console())
+
+
+@ledger.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def restore(folder: Path, yes: bool) -> None:
+    """Go on with a FOLDER that is an older copy of what it was.
+
+    What was answered and spent since the copy was made is not known, so every session of it
+    becomes void and every account counts as spent. Stop all processes that use it first.
+    """
+    from interlace.cli.ledger import restore_folder
+
+    if not yes:
+        click.confirm("Void every session and spend every account for good?", abort=True)
+    restore_folder(folder, Console())

@@ -74,6 +74,11 @@ class SessionHalted(InterlaceError):
     """The session has given all the answers it may give."""
 
 
+class SessionVoid(InterlaceError):
+    """The session was opened before the centre was restored from an older copy: what it has
+    answered since that copy is not known, so it answers nothing any more (FORMULAS 11)."""
+
+
 class KeyConflict(InterlaceError):
     """An idempotency key was used before, for another question; nothing was drawn."""
 
