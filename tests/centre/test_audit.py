@@ -72,7 +72,7 @@ def test_a_charge_that_no_filter_would_have_admitted_is_named(busy: Path) -> Non
         last = _last(centre, CHARGE, "ben")
         greedy = {**last.body, "charge": {**last.body["charge"], "epsilon": "4"}}
         _forge(centre, CHARGE, last, body=greedy)
-        _named(centre, "more than its account could pay")
+        _named(centre, "more than its account or cap could pay")
 
 
 def test_a_charge_below_the_mechanisms_cost_is_named(busy: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_sum_that_was_written_too_low_is_named(busy: Path) -> None:
     with il.open(busy) as centre:
         first = next(iter(centre.ledger.events(CHARGE, account="ben")))
         _forge(centre, CHARGE, first)
-        _named(centre, "another sum")
+        _named(centre, "another sum than had been spent")
 
 
 def test_a_session_that_nothing_was_charged_for_is_named(busy: Path) -> None:

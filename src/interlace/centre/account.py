@@ -63,6 +63,11 @@ class Account:
         return self._record.rule
 
     @property
+    def generation(self) -> int:
+        """Which accounts were created together with this one: those of the same number."""
+        return self._record.generation
+
+    @property
     def spent(self) -> Budget:
         """What the sessions opened so far were charged: an odometer reading, no promise.
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from interlace.centre.generations import CAP, GENERATION, GenerationRecord, cap_of
 from interlace.centre.records import AccountRecord, ChargeRecord, SessionRecord
 from interlace.centre.restoring import check_restored
 from interlace.core.composition import Filter, compose
+from interlace.core.composition.filters import Budget
 from interlace.core.errors import BudgetExceeded, LedgerCorrupt
 from interlace.core.mechanisms.codec import Served
-from interlace.ledger import ACCOUNT, ANSWER, CHARGE, SESSION, Event, Head, Ledger
+from interlace.ledger import ACCOUNT, ANSWER, CHARGE, RESTORED, SESSION, Event, Head, Ledger
 
 
 @dataclass(frozen=True)
@@ -38,32 +40,73 @@ def audit(ledger: Ledger, replay: Callable[[str], int], head: Head | None) -> Au
     def events(kind: str) -> Iterator[Event]:
         return itertools.takewhile(lambda e: e.seq <= reached.seq, ledger.events(kind))
 
-    check_restored(events)
-    first_answer = next(events(ANSWER), None)
+    restored = [event.seq for event in events(RESTORED)]
+    generations = _checked_generations(next(events(CAP), None), events(GENERATION))
+    filters = _checked_accounts(events(ACCOUNT), generations, next(events(ANSWER), None))
+    charged = {
+        event.seq: Counter(_checked_charge(event, filters.get(event.account)))
+        for event in events(CHARGE)
+    }
+    sessions = _checked_sessions(events(SESSION), charged)
+    answers = 0
+    for event in events(ANSWER):
+        if event.session not in sessions:
+            raise LedgerCorrupt("answers a session that was never opened", event.seq)
+        answers += 1
+    for kind in (ACCOUNT, GENERATION, CHARGE, SESSION, ANSWER):
+        for event in events(kind):
+            if restored and event.seq > restored[0]:
+                raise LedgerCorrupt("goes on after an older copy was put back", event.seq)
+    for session in sessions:
+        replay(session)
+    return Audit(reached, len(filters), len(sessions), answers)
+
+
+def _checked_accounts(
+    events: Iterator[Event],
+    generations: Mapping[int, tuple[tuple[str, Budget], ...]],
+    first_answer: Event | None,
+) -> dict[str | None, Filter]:
+    """The filter of each account, with nothing spent yet."""
     filters: dict[str | None, Filter] = {}
-    for event in events(ACCOUNT):
-        if first_answer is not None and event.seq > first_answer.seq:
+    for event in events:
+        account = AccountRecord.read(event)
+        if account.generation:
+            if (account.name, account.quota) not in generations.get(account.generation, ()):
+                raise LedgerCorrupt("creates an account that no generation pays for", event.seq)
+        elif generations or (first_answer is not None and event.seq > first_answer.seq):
             raise LedgerCorrupt("creates an account after the first answer", event.seq)
-        filters[event.account] = AccountRecord.read(event).filter(None)
-    charged: dict[int, Counter[Served]] = {}
-    for event in events(CHARGE):
-        charged[event.seq] = Counter(_checked_charge(event, filters.get(event.account)))
+        filters[event.account] = account.filter(None)
+    return filters
+
+
+def _checked_sessions(events: Iterator[Event], charged: Mapping[int, Counter[Served]]) -> set[str]:
+    """The ids of the sessions, each paid for by its charge."""
     sessions: set[str] = set()
-    for event in events(SESSION):
+    for event in events:
         record = SessionRecord.read(event)
         paid = charged.get(record.charged, Counter())
         if paid[record.mechanism] == 0:
             raise LedgerCorrupt("opens a session that nothing was charged for", event.seq)
         paid[record.mechanism] -= 1
         sessions.add(record.id)
-    answers = 0
-    for event in events(ANSWER):
-        if event.session not in sessions:
-            raise LedgerCorrupt("answers a session that was never opened", event.seq)
-        answers += 1
-    for session in sessions:
-        replay(session)
-    return Audit(reached, len(filters), len(sessions), answers)
+    return sessions
+
+
+def _checked_generations(
+    cap: Event | None, events: Iterator[Event]
+) -> dict[int, tuple[tuple[str, Budget], ...]]:
+    """The accounts of each generation, once all are admitted again."""
+    generations: dict[int, tuple[tuple[str, Budget], ...]] = {}
+    spending = None if cap is None else Filter(cap_of(cap))
+    for event in events:
+        record = GenerationRecord.read(event)
+        if spending is None:
+            raise LedgerCorrupt("commits a generation without a cap", event.seq)
+        quotas = [quota for _, quota in record.quotas]
+        _admit(event, spending, spending.charge(compose(quotas), record.delta), record)
+        generations[event.seq] = record.quotas
+    return generations
 
 
 def _checked_charge(event: Event, spending: Filter | None) -> tuple[Served, ...]:
@@ -71,14 +114,19 @@ def _checked_charge(event: Event, spending: Filter | None) -> tuple[Served, ...]
     record = ChargeRecord.read(event)
     if spending is None:
         raise LedgerCorrupt("belongs to no account", event.seq)
+    _admit(event, spending, spending.charge(compose(record.members), record.delta), record)
+    return record.members
+
+
+def _admit(
+    event: Event, spending: Filter, cost: Budget, record: ChargeRecord | GenerationRecord
+) -> None:
     # A later version may know a tighter bound than what was charged; never a looser one.
-    cost = spending.charge(compose(record.members), record.delta)
     if not Filter(record.charge).admits(cost):
-        raise LedgerCorrupt("charges less than its mechanisms cost", event.seq)
+        raise LedgerCorrupt("charges less than what it pays for costs", event.seq)
     try:
         spending.admit(record.charge)
     except BudgetExceeded:
-        raise LedgerCorrupt("is more than its account could pay", event.seq) from None
+        raise LedgerCorrupt("is more than its account or cap could pay", event.seq) from None
     if spending.spent != record.spent:
-        raise LedgerCorrupt("records another sum than its account had spent", event.seq)
-    return record.members
+        raise LedgerCorrupt("records another sum than had been spent", event.seq)

@@ -14,31 +14,27 @@ from typing import Self
 
 from interlace.centre.account import Account
 from interlace.centre.audit import Audit, audit
+from interlace.centre.checks import check_promise, checked_folder, checked_rule, same, single
 from interlace.centre.coalition import CoalitionGuarantee
 from interlace.centre.datasets import Datasets, declared
-from interlace.centre.faults import disk_errors, reach
+from interlace.centre.faults import disk_errors
+from interlace.centre.generations import Generations
 from interlace.centre.heads import read_head
 from interlace.centre.names import checked_name
 from interlace.centre.outside import Outside
 from interlace.centre.records import AccountRecord, SessionRecord
 from interlace.centre.session import Live, Session
+from interlace.core.composition import compose
 from interlace.core.composition.filters import Budget, Filter
 from interlace.core.errors import (
-    LedgerError,
-    NameTaken,
     NotFound,
     ParameterError,
-    RelationMismatch,
-    Unproven,
 )
-from interlace.core.guarantees import ApproxDP, Relation
+from interlace.core.exact import Real, rational
 from interlace.engines.duckdb.sources import Source
-from interlace.ledger import ACCOUNT, ANSWER, RESTORED, SESSION, Event, Head, Ledger, SQLiteLedger
+from interlace.ledger import ACCOUNT, RESTORED, SESSION, Event, Head, Ledger, SQLiteLedger
 from interlace.query.columns import Column
-from interlace.query.schema import Dataset, Table
-
-#: What a centre's folder may hold; anything else is somebody's.
-_OURS = ("ledger", "locks", "snapshots", ".")
+from interlace.query.schema import Dataset
 
 
 class Centre:
@@ -46,7 +42,7 @@ class Centre:
 
     @disk_errors()
     def __init__(self, folder: str | Path, *, create: bool = True, head: str | None = None) -> None:
-        self._folder = _checked_folder(folder)
+        self._folder = checked_folder(folder)
         given = None if head is None else read_head(head, "head")
         self._ledger = SQLiteLedger(self._folder, create=create)
         try:
@@ -57,6 +53,7 @@ class Centre:
         snapshots = self._folder / "snapshots"
         snapshots.mkdir(exist_ok=True, mode=0o700)
         self._datasets = Datasets(self._ledger, snapshots, self._outside.sealer)
+        self._generations = Generations(self._ledger)
         self._live: dict[str, Live] = {}
 
     def __enter__(self) -> Self:
@@ -126,7 +123,7 @@ class Centre:
         else:
             if tables is not None:
                 raise ParameterError("tables", "belongs to a TOML declaration: leave it out")
-            dataset = _single(name, unit, columns, rows_per_unit)
+            dataset = single(name, unit, columns, rows_per_unit)
             sources = {dataset.name: source}
         self._datasets.register(dataset, sources)
         return dataset
@@ -135,18 +132,73 @@ class Centre:
         """The declarations of all registered datasets: public metadata."""
         return [record.dataset for record in self._datasets.all()]
 
+    @property
+    def cap(self) -> Budget | None:
+        """The custodian's cap on all accounts that will ever be, or None."""
+        return self._generations.cap
+
+    def fix_cap(self, cap: Budget) -> None:
+        """Fix a cap on everything that all accounts will ever learn together (R4).
+
+        Under a cap, accounts may be created at any time: those created together form a
+        generation, which commits one point of its optimal composition, and the points stay
+        within the cap. It is fixed once, before the first account.
+
+        Raises NameTaken, Unproven, ParameterError for a guarantee that no filter guards.
+        """
+        check_promise(cap, "cap")
+        self._generations.fix(cap)
+
+    def generation_cost(self, quotas: Mapping[str, Budget], *, delta: Real | None = None) -> Budget:
+        """What a generation with these quotas would commit of the cap; commits nothing.
+
+        Raises as ``generation`` does, but for what is left of the cap.
+        """
+        cap = self.cap
+        if cap is None:
+            raise NotFound("no cap was fixed: accounts then need no generation")
+        return Filter(cap).charge(compose(list(quotas.values())), delta)
+
+    @disk_errors()
+    def generation(
+        self, quotas: Mapping[str, Budget], *, delta: Real | None = None
+    ) -> list[Account]:
+        """Create accounts together, as one generation under the cap.
+
+        ``delta`` is that of the one point (epsilon, delta) that the generation commits, where
+        the cap is in (epsilon, delta). More quota for an analyst is a further account in a
+        new generation; unused quota of an older one is never given back.
+
+        Raises BudgetExceeded with what is left of the cap, NameTaken, ParameterError; nothing
+        has changed then.
+        """
+        if not isinstance(quotas, Mapping) or not quotas:
+            raise ParameterError("quotas", "must map account names to guarantees")
+        records = [
+            AccountRecord(checked_name(name, "quotas"), quota, checked_rule(quota, None))
+            for name, quota in quotas.items()
+        ]
+        return self._created(records, delta)
+
     @disk_errors()
     def account(
-        self, name: str, *, quota: Budget | None = None, rule: str | None = None
+        self,
+        name: str,
+        *,
+        quota: Budget | None = None,
+        rule: str | None = None,
+        delta: Real | None = None,
     ) -> Account:
         """Create an account with a ``quota``, or get the one of that name without.
 
-        All accounts are created before the first answer leaves the centre: their quotas are
-        then fixed in advance, which is what composing them across analysts needs (R2).
+        Without a cap all accounts are created before the first answer leaves the centre: their
+        quotas are then fixed in advance, which is what composing them across analysts needs
+        (R2). Under a cap an account is a generation of its own, at ``delta`` (R4).
         Creating one again with the same quota gets it, so that a script may run twice.
 
         Raises NameTaken for a name with another quota, NotFound, Unproven for a new account
-        after the first answer, ParameterError for a rule that the quota's notion does not have.
+        after the first answer without a cap, BudgetExceeded under one, ParameterError for a
+        rule that the quota's notion does not have.
         """
         known = self._ledger.last(ACCOUNT, account=checked_name(name, "name"))
         if quota is None:
@@ -155,21 +207,16 @@ class Centre:
             if known is None:
                 raise NotFound(f"no account {name!r}: create it with quota=, a guarantee")
             return self._account(AccountRecord.read(known))
-        record = AccountRecord(name, quota, _checked_rule(quota, rule))
+        record = AccountRecord(name, quota, checked_rule(quota, rule))
         if known is not None:
-            return self._account(_same(AccountRecord.read(known), record))
-        with self._ledger.transaction() as transaction:
-            # A ledger that was put back may have lost answers.
-            if transaction.last(ANSWER) is not None or transaction.last(RESTORED) is not None:
-                raise Unproven(
-                    "an account created after the first answer could depend on it, and "
-                    "composing quotas needs them fixed in advance: create all accounts first"
-                )
-            reach("account.before-append")
-            transaction.append(ACCOUNT, account=name, body=record.body())
-            reach("account.before-commit")
-        reach("account.after-commit")
-        return self._account(record)
+            return self._account(same(AccountRecord.read(known), record))
+        [account] = self._created([record], delta)
+        return account
+
+    def _created(self, records: list[AccountRecord], delta: Real | None) -> list[Account]:
+        exact = None if delta is None else rational(delta, "delta", maximum=1)
+        events = self._generations.create(records, exact)
+        return [self._account(AccountRecord.read(event)) for event in events]
 
     def accounts(self) -> list[Account]:
         """All accounts, in the order of their creation."""
@@ -199,10 +246,14 @@ class Centre:
             if not names or len(set(names)) < len(names):
                 raise ParameterError("coalition", "must name at least one account, each once")
             members = [self.account(name) for name in names]
+        generations = {member.generation for member in members}
+        # Quotas of several generations were not fixed in advance of each other: the cap was.
+        capped = coalition is None or len(generations) > 1
         return CoalitionGuarantee(
             tuple(member.name for member in members),
             tuple(member.quota for member in members),
             tuple(member.spent for member in members),
+            self.cap if capped else None,
         )
 
     def _account(self, record: AccountRecord) -> Account:
@@ -223,59 +274,3 @@ class Centre:
             read=lambda plan: datasets.read(name, plan),
             stored=self._outside.heads.follow,
         )
-
-
-def _checked_folder(folder: str | Path) -> Path:
-    if not isinstance(folder, str | Path) or "\0" in str(folder):
-        raise ParameterError("path", "must be the path of a folder")
-    path = Path(folder)
-    try:
-        strangers = path.is_dir() and any(
-            not found.name.startswith(_OURS) for found in path.iterdir()
-        )
-    except OSError:
-        raise LedgerError(f"{folder!r} is not a folder that this user can read") from None
-    if strangers and not (path / "snapshots").is_dir():
-        raise LedgerError(f"{path} holds other files: give a centre a folder of its own")
-    return path
-
-
-def _checked_rule(quota: Budget, rule: str | None) -> str:
-    """The account's rule. Raises for a quota or a rule that a centre cannot promise."""
-    if not isinstance(quota, Budget):
-        raise ParameterError(
-            "quota", f"must be PureDP, ApproxDP or ZCDP, got a {type(quota).__name__}"
-        )
-    if quota.relation is not Relation.ADD_REMOVE:
-        raise RelationMismatch("quota: the centre's neighbours add or remove one unit (R10)")
-    if isinstance(quota, ApproxDP) and quota.delta0 == 1:
-        raise ParameterError("quota", "delta = 1 promises nothing: delta is the second argument")
-    return Filter(quota, rule).rule
-
-
-def _same(known: AccountRecord, wanted: AccountRecord) -> AccountRecord:
-    if known != wanted:
-        raise NameTaken(
-            f"account {known.name!r} exists with quota {known.quota} and rule {known.rule!r}: get "
-            "it without quota=, or choose another name"
-        )
-    return known
-
-
-def _single(
-    name: str | None,
-    unit: str | None,
-    columns: Mapping[str, Column] | None,
-    rows_per_unit: int | None,
-) -> Dataset:
-    if name is None or unit is None or columns is None:
-        missing = [
-            n for n, v in (("name", name), ("unit", unit), ("columns", columns)) if v is None
-        ]
-        raise ParameterError(missing[0], "is needed to register a single table")
-    if not isinstance(columns, Mapping):
-        raise ParameterError(
-            "columns", 'must map names to types, as in {"age": il.Integer(0, 120)}'
-        )
-    rows = 1 if rows_per_unit is None else rows_per_unit
-    return Dataset(name, unit, (Table(name, columns, rows),))

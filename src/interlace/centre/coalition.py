@@ -21,6 +21,9 @@ class CoalitionGuarantee:
     zCDP (Lyu 2022, Thms 1 and 2; FORMULAS 9). It holds for a coalition that is fixed in
     advance, too: who may join as answers arrive belongs into it from the start.
 
+    Accounts of several generations were created after one another: their guarantee is the
+    custodian's ``cap`` (R4).
+
     ``spent`` is beside it as an odometer reading: what was charged so far, which later
     sessions may raise up to the quotas.
     """
@@ -28,11 +31,13 @@ class CoalitionGuarantee:
     accounts: tuple[str, ...]
     quotas: tuple[Budget, ...]
     spent: tuple[Budget, ...]
+    cap: Budget | None = None
 
     @property
     def composition(self) -> Composition:
-        """The concurrent composition of the quotas."""
-        return compose(list(self.quotas))
+        """The cap where the accounts may be of several generations, else the concurrent
+        composition of the quotas."""
+        return compose(list(self.quotas) if self.cap is None else [self.cap])
 
     def epsilon(self, delta: Real) -> float:
         """The certified epsilon at ``delta``, rounded up."""

@@ -46,19 +46,23 @@ class DatasetRecord:
 
 @dataclass(frozen=True)
 class AccountRecord:
-    """A quota and the filter that guards it, both fixed when the account was created."""
+    """A quota and the filter that guards it, both fixed when the account was created, as part
+    of a generation: that of event ``generation``, or 0 where no cap was fixed."""
 
     name: str
     quota: Budget
     rule: str
+    generation: int = 0
 
-    def body(self) -> dict[str, Any]:
-        return {"quota": encode_notion(self.quota), "rule": self.rule}
+    def body(self, generation: int) -> dict[str, Any]:
+        quota = encode_notion(self.quota)
+        return {"quota": quota, "rule": self.rule, "generation": generation}
 
     @classmethod
     def read(cls, event: Event) -> AccountRecord:
         assert event.account is not None
-        return cls(event.account, decode_notion(event.body["quota"]), event.body["rule"])
+        body = event.body
+        return cls(event.account, decode_notion(body["quota"]), body["rule"], body["generation"])
 
     def filter(self, last_charge: Event | None, restored: Event | None = None) -> Filter:
         """The account's filter as its latest charge left it. Where an older copy was put back

@@ -145,7 +145,6 @@ class Session:
         """All answers of this session in order, from the ledger."""
         return [_shown(Round.read(event), event.round) for event in self._events(after=0)]
 
-    @disk_errors()
     def accuracy(self, sql: str, *, confidence: Real = Fraction(19, 20)) -> Accuracy:
         """How near the answer to a question will come, exactly, before it is asked.
 
@@ -159,6 +158,7 @@ class Session:
         radius = in_units(within.radius, plan.digits)
         return Accuracy(sql, radius, measured, float(share), bounding(plan))
 
+    @disk_errors()
     def ask(
         self,
         sql: str,

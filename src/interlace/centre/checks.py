@@ -1,0 +1,80 @@
+"""What a centre checks of a custodian's arguments before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from interlace.centre.records import AccountRecord
+from interlace.core.composition.filters import Budget, Filter
+from interlace.core.errors import LedgerError, NameTaken, ParameterError, RelationMismatch
+from interlace.core.guarantees import ApproxDP, Relation
+from interlace.query.columns import Column
+from interlace.query.schema import Dataset, Table
+
+#: What a centre's folder may hold; anything else is somebody's.
+_OURS = ("ledger", "locks", "snapshots", ".")
+
+
+def checked_folder(folder: str | Path) -> Path:
+    """The path of a folder that is a centre's or empty. Raises ParameterError, LedgerError."""
+    if not isinstance(folder, str | Path) or "\0" in str(folder):
+        raise ParameterError("path", "must be the path of a folder")
+    path = Path(folder)
+    try:
+        strangers = path.is_dir() and any(
+            not found.name.startswith(_OURS) for found in path.iterdir()
+        )
+    except OSError:
+        raise LedgerError(f"{folder!r} is not a folder that this user can read") from None
+    if strangers and not (path / "snapshots").is_dir():
+        raise LedgerError(f"{path} holds other files: give a centre a folder of its own")
+    return path
+
+
+def checked_rule(quota: Budget, rule: str | None) -> str:
+    """The account's rule. Raises for a quota or a rule that a centre cannot promise."""
+    check_promise(quota, "quota")
+    return Filter(quota, rule).rule
+
+
+def check_promise(guarantee: Budget, argument: str) -> None:
+    """Raises ParameterError or RelationMismatch for a guarantee that a centre cannot promise."""
+    if not isinstance(guarantee, Budget):
+        raise ParameterError(
+            argument, f"must be PureDP, ApproxDP or ZCDP, got a {type(guarantee).__name__}"
+        )
+    if guarantee.relation is not Relation.ADD_REMOVE:
+        raise RelationMismatch(f"{argument}: the centre's neighbours add or remove one unit (R10)")
+    if isinstance(guarantee, ApproxDP) and guarantee.delta0 == 1:
+        raise ParameterError(argument, "delta = 1 promises nothing: delta is the second argument")
+
+
+def same(known: AccountRecord, wanted: AccountRecord) -> AccountRecord:
+    """The account that exists, if it is the one that is wanted. Raises NameTaken."""
+    if (known.quota, known.rule) != (wanted.quota, wanted.rule):
+        raise NameTaken(
+            f"account {known.name!r} exists with quota {known.quota} and rule {known.rule!r}: get "
+            "it without quota=, or choose another name"
+        )
+    return known
+
+
+def single(
+    name: str | None,
+    unit: str | None,
+    columns: Mapping[str, Column] | None,
+    rows_per_unit: int | None,
+) -> Dataset:
+    """The declaration of one table. Raises ParameterError for what is missing."""
+    if name is None or unit is None or columns is None:
+        missing = [
+            n for n, v in (("name", name), ("unit", unit), ("columns", columns)) if v is None
+        ]
+        raise ParameterError(missing[0], "is needed to register a single table")
+    if not isinstance(columns, Mapping):
+        raise ParameterError(
+            "columns", 'must map names to types, as in {"age": il.Integer(0, 120)}'
+        )
+    rows = 1 if rows_per_unit is None else rows_per_unit
+    return Dataset(name, unit, (Table(name, columns, rows),))

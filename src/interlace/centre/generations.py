@@ -1,0 +1,134 @@
+"""Accounts over time (R4): under a cap that is fixed first, each generation commits one point.
+
+Quotas that are created together are fixed in advance with respect to each other, and compose
+optimally. Accounts that are created after answers have left may depend on them: they form a
+new generation, and generations are admitted by a filter whose budget is the custodian's cap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from interlace.centre.faults import reach
+from interlace.centre.records import AccountRecord
+from interlace.core.composition import compose
+from interlace.core.composition.filters import Budget, Filter
+from interlace.core.errors import NameTaken, Unproven
+from interlace.core.guarantees import decode_notion, encode_notion
+from interlace.ledger import ACCOUNT, ANSWER, RESTORED, Event, Ledger
+from interlace.ledger.interface import Reads
+
+#: The custodian's cap on all generations together; before any account, at most once.
+CAP = "cap"
+#: A generation: its accounts' quotas and the point of the cap that they commit.
+GENERATION = "generation"
+
+
+@dataclass(frozen=True)
+class GenerationRecord:
+    """Accounts created together under a cap, and the one point that they were charged."""
+
+    quotas: tuple[tuple[str, Budget], ...]
+    delta: Fraction | None
+    charge: Budget
+    spent: Budget
+
+    def body(self) -> dict[str, Any]:
+        return {
+            "quotas": [[name, encode_notion(quota)] for name, quota in self.quotas],
+            "delta": None if self.delta is None else str(self.delta),
+            "charge": encode_notion(self.charge),
+            "spent": encode_notion(self.spent),
+        }
+
+    @classmethod
+    def read(cls, event: Event) -> GenerationRecord:
+        body = event.body
+        return cls(
+            tuple((name, decode_notion(quota)) for name, quota in body["quotas"]),
+            None if body["delta"] is None else Fraction(body["delta"]),
+            decode_notion(body["charge"]),
+            decode_notion(body["spent"]),
+        )
+
+
+class Generations:
+    """Creates the accounts of one centre."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    @property
+    def cap(self) -> Budget | None:
+        """The cap, if one was fixed."""
+        return _cap(self._ledger)
+
+    def fix(self, cap: Budget) -> None:
+        """Fix the cap. Raises NameTaken if there is one, Unproven if there are accounts."""
+        Filter(cap)  # refuses what no filter guards
+        with self._ledger.transaction() as transaction:
+            if transaction.last(CAP) is not None:
+                raise NameTaken("a cap is fixed once: it was fixed before")
+            if transaction.last(ACCOUNT) is not None:
+                raise Unproven("a cap is fixed before the first account: there are accounts")
+            transaction.append(CAP, body={"cap": encode_notion(cap)})
+
+    def spent(self) -> Budget | None:
+        """What the generations so far committed of the cap."""
+        cap = self.cap
+        return None if cap is None else _guard(self._ledger, cap).spent
+
+    def create(self, records: Sequence[AccountRecord], delta: Fraction | None) -> list[Event]:
+        """Create accounts together, as one generation where a cap was fixed.
+
+        Raises BudgetExceeded for more than the cap holds, Unproven for accounts after the
+        first answer without a cap, NameTaken; nothing has changed then.
+        """
+        with self._ledger.transaction() as transaction:
+            if transaction.last(RESTORED) is not None:
+                raise Unproven(
+                    "an older copy of this centre was put back: what its accounts have learned "
+                    "and what its cap holds is not known any more, so none can be added"
+                )
+            generation = 0
+            cap = _cap(transaction)
+            if cap is not None:
+                guard = _guard(transaction, cap)
+                charge = guard.charge(compose([record.quota for record in records]), delta)
+                guard.admit(charge)
+                quotas = tuple((record.name, record.quota) for record in records)
+                committed = GenerationRecord(quotas, delta, charge, guard.spent)
+                generation = transaction.append(GENERATION, body=committed.body()).seq
+            elif transaction.last(ANSWER) is not None:
+                raise Unproven(
+                    "an account created after the first answer could depend on it, and composing "
+                    "quotas needs them fixed in advance: create all accounts first, or fix a cap "
+                    "before the first account (centre.fix_cap)"
+                )
+            reach("account.before-append")
+            events = [
+                transaction.append(ACCOUNT, account=record.name, body=record.body(generation))
+                for record in records
+            ]
+            reach("account.before-commit")
+        reach("account.after-commit")
+        return events
+
+
+def cap_of(event: Event) -> Budget:
+    """The cap that an event fixes."""
+    return decode_notion(event.body["cap"])
+
+
+def _cap(reads: Reads) -> Budget | None:
+    event = reads.last(CAP)
+    return None if event is None else cap_of(event)
+
+
+def _guard(reads: Reads, cap: Budget) -> Filter:
+    """The filter of the cap as the latest generation left it."""
+    last = reads.last(GENERATION)
+    return Filter(cap) if last is None else Filter(cap, spent=GenerationRecord.read(last).spent)
