@@ -17,7 +17,7 @@ from interlace.core.composition import Filter, compose
 from interlace.core.composition.filters import Budget
 from interlace.core.errors import BudgetExceeded, LedgerCorrupt
 from interlace.core.mechanisms.codec import Served
-from interlace.ledger import ACCOUNT, ANSWER, CHARGE, RESTORED, SESSION, Event, Head, Ledger
+from interlace.ledger import ACCOUNT, ANSWER, CHARGE, SESSION, Event, Head, Ledger
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def audit(ledger: Ledger, replay: Callable[[str], int], head: Head | None) -> Au
     def events(kind: str) -> Iterator[Event]:
         return itertools.takewhile(lambda e: e.seq <= reached.seq, ledger.events(kind))
 
-    restored = [event.seq for event in events(RESTORED)]
+    check_restored(ledger, (ACCOUNT, GENERATION, CHARGE, SESSION, ANSWER))
     generations = _checked_generations(next(events(CAP), None), events(GENERATION))
     filters = _checked_accounts(events(ACCOUNT), generations, next(events(ANSWER), None))
     charged = {
@@ -53,10 +53,6 @@ def audit(ledger: Ledger, replay: Callable[[str], int], head: Head | None) -> Au
         if event.session not in sessions:
             raise LedgerCorrupt("answers a session that was never opened", event.seq)
         answers += 1
-    for kind in (ACCOUNT, GENERATION, CHARGE, SESSION, ANSWER):
-        for event in events(kind):
-            if restored and event.seq > restored[0]:
-                raise LedgerCorrupt("goes on after an older copy was put back", event.seq)
     for session in sessions:
         replay(session)
     return Audit(reached, len(filters), len(sessions), answers)

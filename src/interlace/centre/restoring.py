@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from interlace.centre.heads import Heads
 from interlace.centre.state import state_directory
 from interlace.core.errors import LedgerCorrupt
-from interlace.ledger import ACCOUNT, ANSWER, CHARGE, RESTORED, SESSION, Event, Head, SQLiteLedger
+from interlace.ledger import RESTORED, Head, SQLiteLedger
+from interlace.ledger.interface import Reads
 
 
 def restore(folder: str | Path) -> Head:
@@ -37,23 +37,13 @@ def restore(folder: str | Path) -> Head:
         return ledger.head()
 
 
-def check_restored(events: Callable[[str], Iterable[Event]]) -> None:
-    """Raise LedgerCorrupt, naming the first such event, if anything was created, charged or
-    answered after an older copy was put back that this must have ended."""
-    restored = [event.seq for event in events(RESTORED)]
-    if not restored:
+def check_restored(reads: Reads, kinds: Iterable[str]) -> None:
+    """Raise LedgerCorrupt, naming the first such event, if anything of these kinds was
+    recorded after an older copy was put back."""
+    restored = next(reads.events(RESTORED), None)
+    if restored is None:
         return
-
-    def era(event: Event) -> int:
-        return bisect.bisect(restored, event.seq)
-
-    for kind, what in ((ACCOUNT, "creates"), (CHARGE, "charges")):
-        for event in events(kind):
-            if era(event):
-                raise LedgerCorrupt(
-                    f"{what} an account after an older copy was put back", event.seq
-                )
-    opened = {event.session: era(event) for event in events(SESSION)}
-    for event in events(ANSWER):
-        if opened.get(event.session) != era(event):
-            raise LedgerCorrupt("answers a session that an older copy had made void", event.seq)
+    later = [next(reads.events(kind, after=restored.seq), None) for kind in kinds]
+    first = min((event.seq for event in later if event is not None), default=None)
+    if first is not None:
+        raise LedgerCorrupt("goes on after an older copy was put back", first)
