@@ -193,7 +193,7 @@ class Session:
         # rejection sampling (R5).
         with self._ledger.acquire(self.id):
             reach("ask.after-acquire")
-            late = self._store_drawn()
+            late = self._store_late()
             if late is not None and (late.key, late.done.question) == (key, question):
                 return _shown(late.done, late.round)
             if key is not None and (known := self._ledger.answer_by_key(self.id, key)):
@@ -211,18 +211,14 @@ class Session:
         query = question.query(plan)
         answer, after = play(self.mechanism, self._secrets, fold.state, query, respond)
         done = Round(question, answer, tuple(steps), plan.digits, bounding(plan))
-        self._live.drawn = _Drawn(fold.round + 1, key, done, plan.size, after)
+        drawn = self._live.drawn = _Drawn(fold.round + 1, key, done, plan.size, after)
         reach("ask.after-draw")
-        self._store_drawn()
-        return _shown(done, fold.round + 1)
+        self._store(drawn)
+        return _shown(done, drawn.round)
 
-    def _store_drawn(self) -> _Drawn | None:
-        """Commit the round that was drawn, if one is waiting, and return it.
-
-        State and answer are one event, durable before the answer leaves (R6). If that fails,
-        the round waits: drawing it again would be rejection sampling. The caller holds the
-        session.
-        """
+    def _store_late(self) -> _Drawn | None:
+        """Commit the round that was drawn and could not be stored, if one is waiting, and return
+        it. The caller holds the session."""
         drawn = self._live.drawn
         if drawn is None:
             return None
@@ -230,6 +226,14 @@ class Session:
             # It was stored after all, or another process answered that round; ours never left.
             self._live.drawn = None
             return None
+        self._store(drawn)
+        return drawn
+
+    def _store(self, drawn: _Drawn) -> None:
+        """Commit a round: state and answer are one event, durable before the answer leaves (R6).
+
+        If that fails, the round waits: drawing it again would be rejection sampling.
+        """
         with self._ledger.transaction() as transaction:
             event = transaction.append(
                 ANSWER,
@@ -245,7 +249,6 @@ class Session:
         self._live.fold = _Fold(drawn.after, drawn.round, event.seq)
         self._live.drawn = None
         self._stored()
-        return drawn
 
     def _latest(self) -> _Fold:
         """The fold over all answers, those of other processes too. The caller holds the session.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 import sqlalchemy as sa
@@ -89,29 +90,41 @@ class Selection:
 
     def page(self) -> sa.Select[Any]:
         """One page of it, between the numbers ``after`` and ``until``, at most ``page`` long."""
-        seq = EVENTS.c.seq
-        between = seq > sa.bindparam("after"), seq <= sa.bindparam("until")
-        return self._all().where(*between).order_by(seq).limit(sa.bindparam("page"))
+        return _page(self._names())
 
     def last(self) -> sa.Select[Any]:
         """The latest of it."""
-        return self._all().order_by(EVENTS.c.seq.desc()).limit(1)
+        return _last(self._names())
 
     def parameters(self) -> dict[str, Any]:
         """The values of the names in both, without the page's."""
-        names = ("kind", "account", "session", "dataset")
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return {name: getattr(self, name) for name in ("kind", *self._names())}
 
-    def _all(self) -> sa.Select[Any]:
-        """Only the narrowest name given may choose the index; without statistics a planner
-        could take an account's whole history for one session's."""
-        wanted = sa.select(*EVENTS.c).where(EVENTS.c.kind == sa.bindparam("kind"))
-        names = [name for name in ("session", "account", "dataset") if name in self.parameters()]
-        for place, name in enumerate(names):
-            free = place == 0 and name != "dataset"
-            column = EVENTS.c[name] if free else sa.func.coalesce(EVENTS.c[name], sa.null())
-            wanted = wanted.where(column == sa.bindparam(name))
-        return wanted
+    def _names(self) -> tuple[str, ...]:
+        return tuple(n for n in ("session", "account", "dataset") if getattr(self, n) is not None)
+
+
+@lru_cache
+def _page(names: tuple[str, ...]) -> sa.Select[Any]:
+    seq = EVENTS.c.seq
+    between = seq > sa.bindparam("after"), seq <= sa.bindparam("until")
+    return _all(names).where(*between).order_by(seq).limit(sa.bindparam("page"))
+
+
+@lru_cache
+def _last(names: tuple[str, ...]) -> sa.Select[Any]:
+    return _all(names).order_by(EVENTS.c.seq.desc()).limit(1)
+
+
+def _all(names: tuple[str, ...]) -> sa.Select[Any]:
+    """Only the narrowest name given may choose the index; without statistics a planner could
+    take an account's whole history for one session's."""
+    wanted = sa.select(*EVENTS.c).where(EVENTS.c.kind == sa.bindparam("kind"))
+    for place, name in enumerate(names):
+        free = place == 0 and name != "dataset"
+        column = EVENTS.c[name] if free else sa.func.coalesce(EVENTS.c[name], sa.null())
+        wanted = wanted.where(column == sa.bindparam(name))
+    return wanted
 
 
 #: The largest number that an event can have.
