@@ -1,4 +1,4 @@
-"""What is refused, as what, and where: ¶ stands before the character that is pointed at."""
+"""What is refused, as what, and where."""
 
 from __future__ import annotations
 
@@ -11,151 +11,10 @@ from interlace.query.columns import Integer
 from interlace.query.parse import parse
 from interlace.query.schema import Dataset, Table
 from interlace.query.screen import DEEPEST, LONGEST_TEXT, MOST_TOKENS
+from tests.query.corpus import CONDITIONS, WHOLE
 from tests.query.support import CLINIC
 
 COUNT = "SELECT COUNT(*) FROM labs"
-
-WHOLE = [
-    # not one SELECT ... FROM one declared table
-    ("¶", "empty query"),
-    ("¶;", ";"),
-    ("SELECT", "SELECT without FROM"),
-    ("SELECT COUNT(*)", "SELECT without FROM"),
-    ("¶FROM labs SELECT COUNT(*)", "FROM"),
-    ("¶FROM labs", "FROM"),
-    ("¶INSERT INTO labs VALUES (1)", "INSERT"),
-    ("¶DROP TABLE labs", "DROP"),
-    ("¶PRAGMA database_list", "PRAGMA"),
-    ("¶COPY labs TO 'x.csv'", "COPY"),
-    ("¶EXPLAIN SELECT COUNT(*) FROM labs", "EXPLAIN"),
-    ("¶WITH a AS (SELECT 1) SELECT COUNT(*) FROM a", "WITH"),
-    ("¶(SELECT COUNT(*) FROM labs)", "("),
-    ("SELECT COUNT(*) FROM labs¶; SELECT COUNT(*) FROM labs", ";"),
-    ("SELECT COUNT(*) FROM labs¶;;", ";"),
-    ("SELECT COUNT(*) FROM labs ¶UNION SELECT COUNT(*) FROM labs", "UNION"),
-    ("SELECT COUNT(*) FROM ¶nope", "unknown table"),
-    ('SELECT COUNT(*) FROM ¶"LABS"', "unknown table"),
-    ("SELECT COUNT(*) FROM ¶main.labs", "qualified table"),
-    ("SELECT COUNT(*) FROM ¶'labs'", "text in place of a table"),
-    ("SELECT COUNT(*) FROM ¶read_csv('labs')", "function READ_CSV"),
-    ("SELECT COUNT(*) FROM (SELECT ¶1)", "subquery"),
-    ("SELECT COUNT(*) FROM labs AS ¶l", "alias of a table"),
-    ("SELECT COUNT(*) FROM labs ¶l", "alias of a table"),
-    ("SELECT COUNT(*) FROM labs, ¶people", "JOIN"),
-    ("SELECT COUNT(*) FROM labs ¶JOIN people USING (id)", "JOIN"),
-    ("SELECT COUNT(*) FROM labs ¶LEFT JOIN people ON TRUE", "LEFT"),
-    ("SELECT COUNT(*) FROM labs ¶TABLESAMPLE 10%", "TABLESAMPLE"),
-    ("SELECT COUNT(*) FROM labs ¶GROUP BY test", "GROUP BY"),
-    ("SELECT COUNT(*) FROM labs ¶HAVING COUNT(*) > 5", "HAVING"),
-    ("SELECT COUNT(*) FROM labs\n¶ORDER BY 1", "ORDER BY"),
-    ("SELECT COUNT(*) FROM labs ¶LIMIT 1", "LIMIT"),
-    ("SELECT COUNT(*) FROM labs ¶OFFSET 1", "OFFSET"),
-    ("SELECT COUNT(*) FROM labs ¶QUALIFY TRUE", "QUALIFY"),
-    # not one of the aggregates
-    ("SELECT ¶* FROM labs", "*"),
-    ("SELECT ¶value FROM labs", "column"),
-    ("SELECT ¶1 FROM labs", "constant"),
-    ("SELECT DISTINCT ¶COUNT(*) FROM labs", "SELECT DISTINCT"),
-    ("SELECT COUNT(*), ¶SUM(value) FROM labs", "SELECT list"),
-    ("SELECT n¶: COUNT(*) FROM labs", ":"),
-    ("SELECT COUNT(¶value) FROM labs", "COUNT"),
-    ("SELECT COUNT(¶1) FROM labs", "COUNT"),
-    ("SELECT COUNT(DISTINCT ¶value) FROM labs", "COUNT(DISTINCT)"),
-    ("SELECT COUNT(DISTINCT ¶id, value) FROM labs", "COUNT"),
-    ("SELECT COUNT(* ¶EXCLUDE (value)) FROM labs", "EXCLUDE"),
-    ("SELECT COUNT(*) ¶FILTER (WHERE male) FROM labs", "FILTER"),
-    ("SELECT COUNT(*) ¶OVER () FROM labs", "OVER"),
-    ("SELECT SUM(DISTINCT ¶value) FROM labs", "SUM of DISTINCT"),
-    ("SELECT SUM(¶test) FROM labs", "SUM of 'test'"),
-    ("SELECT SUM(¶seen) FROM labs", "SUM of 'seen'"),
-    ("SELECT SUM(¶id) FROM labs", "unit 'id'"),
-    ("SELECT SUM(¶nope) FROM labs", "unknown column"),
-    ("SELECT SUM(¶age) FROM labs", "unknown column"),
-    ("SELECT SUM(¶people.age) FROM labs", "qualified column"),
-    ("SELECT SUM(value ¶+ 1) FROM labs", "operator +"),
-    ("SELECT SUM(¶1) FROM labs", "SUM of constant"),
-    ("SELECT SUM(¶*) FROM labs", "SUM of *"),
-    ("SELECT ¶AVG(value) FROM labs", "function AVG"),
-    ("SELECT ¶MAX(value) FROM labs", "function MAX"),
-    ("SELECT ¶COUNT(*) * 2 FROM labs", "arithmetic"),
-    ("SELECT ¶SUM(huge) FROM labs", "SUM"),
-]
-
-CONDITIONS = [
-    ("¶nope = 1", "unknown column"),
-    ('¶"VALUE" = 1', "unknown column"),
-    ("¶people.value = 1", "qualified column"),
-    ("¶id = 7", "unit 'id'"),
-    ("value = ¶'x'", "comparison with 'value'"),
-    ("¶value = TRUE", "comparison with 'value'"),
-    ("test = ¶1", "comparison with 'test'"),
-    ("test = ¶'zzz'", "text that 'test' does not list"),
-    ("test = ¶'HDL'", "text that 'test' does not list"),
-    ("test IN ('hdl', ¶'ldl')", "text that 'test' does not list"),
-    ("¶test < 'hdl'", "order of 'test'"),
-    ("¶test BETWEEN 'hdl' AND 'chol'", "order of 'test'"),
-    ("¶male >= FALSE", "order of 'male'"),
-    ("male = ¶1", "comparison with 'male'"),
-    ("seen > ¶'2020-01-01'", "comparison with 'seen'"),
-    ("seen > ¶5", "comparison with 'seen'"),
-    ("seen > DATE ¶'2020-02-30'", "DATE"),
-    ("seen > DATE ¶'20200101'", "DATE"),
-    ("seen > ¶TIMESTAMP '2020-01-01'", "TIMESTAMP"),
-    ("¶value", "column 'value'"),
-    ("¶1", "constant"),
-    ("¶'x'", "constant"),
-    ("value = ¶price", "column beside column"),
-    ("1 = ¶1", "constant"),
-    ("¶abs(value) = 1", "function ABS"),
-    ("¶nope(value) = 1", "function NOPE"),
-    ("value ¶+ 1 = 2", "operator +"),
-    ("value = ¶2 * 3", "arithmetic"),
-    ("¶value - 1 = 2", "arithmetic"),
-    ("value ¶% 2 = 0", "operator %"),
-    ("value = - -¶1", "minus sign"),
-    ("- ¶value = 1", "minus sign"),
-    ("value = -¶'1'", "minus sign"),
-    ("value = ¶1e5", "number"),
-    ("value = 0¶x10", "syntax"),
-    (f"value = ¶{'9' * 61}", "number"),
-    ("value ¶IS NULL", "IS"),
-    ("value ¶IS NOT NULL", "IS"),
-    ("value = ¶NULL", "NULL"),
-    ("test ¶LIKE 'h%'", "LIKE"),
-    ("test ¶ILIKE 'h%'", "ILIKE"),
-    ("test ¶SIMILAR TO 'h'", "SIMILAR TO"),
-    ("¶CASE WHEN male THEN TRUE END", "CASE"),
-    ("¶CAST(value AS VARCHAR) = '1'", "CAST"),
-    ("value¶::VARCHAR = '1'", "::"),
-    ("value IN (SELECT ¶1)", "subquery"),
-    ("¶EXISTS (SELECT 1)", "EXISTS"),
-    ("value > (SELECT ¶1)", "subquery"),
-    ("value > ¶ALL (SELECT 1)", "ALL"),
-    ("value IN ¶people", "IN without parentheses"),
-    ("¶value IN ()", "IN"),
-    ("(¶value, price) = (1, 2)", "list"),
-    ("¶value BETWEEN SYMMETRIC 1 AND 2", "BETWEEN SYMMETRIC"),
-    ("¶value = 1 = 1", "comparison"),
-    ("¶value = 1 = TRUE", "comparison"),
-    ("test = ¶'h' 'dl'", "function CONCAT"),
-    ("test = ¶E'hdl'", "HDL"),
-    ("value = ¶$1", "$"),
-    ("value = ¶?", "?"),
-    ("value ¶[1] = 1", "["),
-    ("value = 1 ¶-- AND male", "comment"),
-    ("value ¶/* = 1", "comment"),
-    ("test = ¶'hdl", "quotation"),
-    ('¶"value = 1', "quotation"),
-    ("¶ｖalue = 1", "character U+FF56"),
-    ("value ¶\u2265 1", "character U+2265"),
-    ("value\u00a0= 1", "character U+00A0"),
-    ("value = 1¶\x00", "control character"),
-    ("(value = ¶1", "syntax"),
-    ("value = 1)", "syntax"),
-    ("AND male", "syntax"),
-    ("value = 1 ¶XOR male", "XOR"),
-    ("¶COUNT(*) > 5", "function COUNT"),
-]
 
 
 def _check(marked: str, construct: str) -> QueryRefused:
@@ -187,6 +46,13 @@ HARMLESS = {
     "SELECT n: COUNT(*) FROM labs",
     f"{COUNT} WHERE value = 1 -- AND male",
     f"{COUNT} WHERE value\u00a0= 1",
+    f"{COUNT} WHERE value = +5",
+    "SELECT COUNT(*) FROM labſ",
+    "SELECT\u3000COUNT(*) FROM labs",
+    "SELECT ALL COUNT(*) FROM labs",
+    "SELECT COUNT(*) /*+ hint */ FROM labs",
+    'SELECT COUNT(*) AS "n\u202e" FROM labs',
+    'SELECT COUNT(*) AS "\ud800" FROM labs',
 }
 MARKED = [marked for marked, _ in WHOLE] + [f"{COUNT} WHERE {marked}" for marked, _ in CONDITIONS]
 
@@ -252,3 +118,45 @@ def test_text_only() -> None:
     asked: Any = b"SELECT COUNT(*) FROM labs"
     with pytest.raises(QueryRefused, match="must be text"):
         parse(asked, CLINIC)
+
+
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        ("SELECT AVG(value) FROM labs", "ask SUM(column) and COUNT(*), two queries, and divide"),
+        ("SELECT MAX(value) FROM labs", "COUNT(*) with WHERE column <= bound"),
+        ("SELECT test FROM labs", "rows are never shown; the allowed form is SELECT COUNT(*)"),
+        ("SELECT * FROM labs", "rows are never shown"),
+        ("SELECT COUNT(value) FROM labs", "nothing is missing in a registered table: COUNT(*)"),
+        ("SELECT COUNT(*) / 2 FROM labs", "calculate with the answers"),
+        ("SELECT COUNT(*) FROM labs GROUP BY test", "one query for each group"),
+        ("SELECT COUNT(*) FROM labs JOIN people USING (id)", "query the tables one by one"),
+        ("SELECT COUNT(*) FROM labs, people", "query the tables one by one"),
+        ("SELECT COUNT(*) FROM labs l", "named alone or after its table's own name"),
+        (f'{COUNT} WHERE test = "hdl"', "text stands in single quotes"),
+        (f"{COUNT} WHERE test = hdl", "text stands in single quotes"),
+        (f"{COUNT} WHERE male IS TRUE", "write column, or column = TRUE"),
+        (f"{COUNT} WHERE male IS NOT TRUE", "write NOT column, or column = FALSE"),
+        (f"{COUNT} WHERE male IS FALSE", "write NOT column, or column = FALSE"),
+        (f"{COUNT} WHERE male IS NOT FALSE", "write column, or column = TRUE"),
+        (f"{COUNT} WHERE value IS DISTINCT FROM 1", "write column <> constant"),
+        (f"{COUNT} WHERE value IS NOT DISTINCT FROM 1", "write column = constant"),
+        (f"{COUNT} WHERE value IS NULL", "the column's rule dropped the row or put a value there"),
+        (f"{COUNT} WHERE value = NULL", "the column's rule dropped the row or put a value there"),
+        (f"{COUNT} WHERE test LIKE 'h%'", "column IN ('a', 'b')"),
+        (f"{COUNT} WHERE value = '5'", "a number without quotes"),
+        (f"{COUNT} WHERE value IN 5", "column IN (1, 2)"),
+        (f"{COUNT} WHERE male && male", "write AND"),
+        (f"{COUNT} WHERE value = ?", "write the constant itself"),
+        (f"{COUNT} WHERE seen > CURRENT_DATE", "write the date that you mean"),
+        (f"{COUNT} WHERE year(seen) = 2020", "column BETWEEN DATE '2024-01-01'"),
+    ],
+)
+def test_a_refusal_tells_what_to_write_instead(sql: str, hint: str) -> None:
+    with pytest.raises(QueryRefused) as caught:
+        parse(sql, CLINIC)
+    assert hint in str(caught.value)
+
+
+def test_the_corpus_is_large_and_names_nothing_twice() -> None:
+    assert len(set(MARKED)) == len(MARKED) >= 350

@@ -243,10 +243,12 @@ class Day:
         return None if self.missing == "drop" else read.day_number(self.missing)
 
     def place(self, constant: Constant) -> Fraction:
-        """The code of a date. Raises MismatchError for anything else."""
-        if not isinstance(constant, datetime.date):
-            raise MismatchError(f"a date such as {self.show(self.codes[0])}")
-        return Fraction(read.day_number(constant))
+        """The code of a date, which may be text like '2024-01-31'. Raises MismatchError for
+        anything else."""
+        day = read.read_day(constant) if isinstance(constant, str) else constant
+        if not isinstance(day, datetime.date):
+            raise MismatchError(f"a day of the calendar such as {self.show(self.codes[0])}")
+        return Fraction(read.day_number(day))
 
     def show(self, code: int) -> str:
         """The SQL literal of a code."""
@@ -278,10 +280,10 @@ class Boolean:
         return None if self.missing == "drop" else int(self.missing)
 
     def place(self, constant: Constant) -> Fraction:
-        """The code of TRUE or FALSE. Raises MismatchError for anything else."""
-        if not isinstance(constant, bool):
+        """The code of TRUE or FALSE, or of 1 or 0. Raises MismatchError for anything else."""
+        if constant not in (0, 1):
             raise MismatchError("TRUE or FALSE")
-        return Fraction(int(constant))
+        return Fraction(int(cast(Fraction, constant)))
 
     def show(self, code: int) -> str:
         """The SQL literal of a code."""

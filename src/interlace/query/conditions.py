@@ -12,19 +12,18 @@ from sqlglot import expressions as exp
 
 from interlace.core.errors import QueryRefused
 from interlace.query import names, predicates
+from interlace.query.advice import CONDITION, SINGLE_QUOTES
 from interlace.query.columns import Boolean, Category, Column
 from interlace.query.predicates import Always, Predicate, Ranges
 from interlace.query.schema import Dataset, Table
-from interlace.query.screen import CONDITION
 from interlace.query.tree import Source, construct_of
-from interlace.query.values import Constant, MismatchError
+from interlace.query.values import Constant, MismatchError, read_day
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_NUMBER = re.compile(r"(\d{1,60}(\.\d{0,60})?|\.\d{1,60})", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_NUMBER = re.compile(r"(\d{1,60}(\.\d{0,60})?|\.\d{1,60})([eE][+-]?\d{1,2})?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,8 @@ class Conditions:
         left, right = node.this, node.args["expression"]
         operator = _OPERATORS[type(node)]
         if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-            raise self.source.refuse(right, "column beside column", CONDITION)
+            left = right if self._declared(left) else left  # the one that is to blame
+            raise self._beside(left)
         if isinstance(right, exp.Column):
             left, right, operator = right, left, _MIRRORED.get(operator, operator)
         elif isinstance(left, exp.Literal):  # then what stands on the right is to blame
@@ -156,14 +156,31 @@ class Conditions:
             return bool(node.this)
         if isinstance(node, exp.Cast):
             return self._date(node)
+        if isinstance(node, exp.Column):
+            raise self._beside(node)
         raise self.source.refuse(node, construct_of(node), f"is not a constant: {CONDITION}")
+
+    def _declared(self, node: exp.Column) -> bool:
+        identifier = bare_identifier(node, self.table, self.source)
+        return is_unit(identifier, self.dataset) or bool(
+            find([name for name, _ in self.table.columns], identifier)
+        )
+
+    def _beside(self, node: exp.Column) -> QueryRefused:
+        """Of a name where a constant is expected: "north" for 'north' is the usual slip."""
+        if self._declared(node):
+            return self.source.refuse(node, "column beside column", CONDITION)
+        quoted = bool(node.this.args.get("quoted"))
+        construct = "text in double quotes" if quoted else "unknown column"
+        return self.source.refuse(node, construct, SINGLE_QUOTES)
 
     def _number(self, node: exp.Expr) -> Fraction:
         if _NUMBER.fullmatch(str(node.this)) is None:
             raise self.source.refuse(
                 node,
                 "number",
-                "write it out in decimal digits, at most 60 before and after the point",
+                "write it out in decimal digits, at most 60 before and after the point, with an "
+                "exponent of at most 2 digits",
             )
         return Fraction(str(node.this))
 
@@ -174,12 +191,11 @@ class Conditions:
         text = str(node.this.this)
         if node.args["to"].this != exp.DataType.Type.DATE or not node.this.is_string:
             raise self.source.refuse(node, "CAST", "for a date write DATE '2024-01-31'")
-        try:
-            if _DATE.fullmatch(text):
-                return datetime.date.fromisoformat(text)
-        except ValueError:
-            pass
-        raise self.source.refuse(node, "DATE", "is no day of the calendar: write DATE '2024-01-31'")
+        day = read_day(text)
+        if day is None:
+            reason = "is no day of the calendar: write DATE '2024-01-31'"
+            raise self.source.refuse(node, "DATE", reason)
+        return day
 
     def _unordered(self, node: exp.Expr, name: str) -> QueryRefused:
         return self.source.refuse(

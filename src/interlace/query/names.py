@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from interlace.core.errors import ParameterError
 
@@ -65,6 +66,7 @@ def find(identifier: str, quoted: bool, names: Iterable[str]) -> str | None:
     return next((name for name in names if folded(name) == wanted), None)
 
 
+@lru_cache(maxsize=10_000)
 def folded(name: str) -> str:
     """The form in which two names are compared without regard to case."""
     return unicodedata.normalize("NFC", name.casefold())

@@ -12,6 +12,7 @@ from sqlglot import parse as sqlglot_parse
 from sqlglot.errors import ParseError
 
 from interlace.core.errors import ParameterError, QueryRefused
+from interlace.query.advice import CONDITION, FORM, advice_for
 from interlace.query.columns import Boolean, Decimal, Integer
 from interlace.query.conditions import (
     Conditions,
@@ -24,7 +25,7 @@ from interlace.query.conditions import (
 from interlace.query.plan import Aggregate, Plan
 from interlace.query.predicates import Always, Predicate
 from interlace.query.schema import Dataset, Table
-from interlace.query.screen import CONDITION, DIALECT, FORM, screened
+from interlace.query.screen import DIALECT, screened
 from interlace.query.tree import Source, construct_of
 
 
@@ -54,9 +55,24 @@ def parse(sql: str, dataset: Dataset) -> Plan:
         source.expect(where, exp.Where, "this")
         condition = Conditions(table, dataset, source).read(where.this)
     try:
-        return Plan(dataset, table, (aggregate,), condition)
+        plan = Plan(dataset, table, (aggregate,), condition)
     except ParameterError as error:
         raise source.refuse(select.expressions[0], "SUM", str(error)) from None
+    _check_canonical(plan, names)
+    return plan
+
+
+def _check_canonical(plan: Plan, names: set[str]) -> None:
+    """A plan's text must be a query again, within the same limits: a long NOT IN is short, and
+    the ranges that it leaves may not be."""
+    try:
+        screened(plan.text, names)
+    except QueryRefused as refusal:
+        raise QueryRefused(
+            refusal.construct,
+            "the condition comes to too many ranges, or nests too deep, once its negations are "
+            "worked out: ask for less at once",
+        ) from None
 
 
 def _statement(sql: str, source: Source) -> exp.Expr:
@@ -119,7 +135,8 @@ def _aggregate(select: exp.Expr, table: Table, dataset: Dataset, source: Source)
     if type(node) is exp.Sum:
         source.expect(node, exp.Sum, "this")
         return _sum(node.this, table, dataset, source)
-    raise source.refuse(node, construct_of(node), f"the allowed form is {FORM}", select)
+    construct = construct_of(node)
+    raise source.refuse(node, construct, advice_for(construct), select)
 
 
 def _count(node: exp.Expr, table: Table, dataset: Dataset, source: Source) -> Aggregate:
@@ -128,7 +145,9 @@ def _count(node: exp.Expr, table: Table, dataset: Dataset, source: Source) -> Ag
         return Aggregate.rows(table)
     unit = f"COUNT(*) counts rows, COUNT(DISTINCT {dataset.unit}) counts units"
     if type(node) is not exp.Distinct or len(node.expressions) != 1:
-        raise source.refuse(node, "COUNT", unit)
+        present = f"nothing is missing in a registered table: {unit}"
+        named = isinstance(node, exp.Column | exp.Literal)
+        raise source.refuse(node, "COUNT", present if named else unit)
     source.expect(node, exp.Distinct, "expressions")
     column = node.expressions[0]
     if type(column) is not exp.Column or not is_unit(
@@ -140,7 +159,7 @@ def _count(node: exp.Expr, table: Table, dataset: Dataset, source: Source) -> Ag
 
 def _sum(node: exp.Expr, table: Table, dataset: Dataset, source: Source) -> Aggregate:
     if type(node) is not exp.Column:
-        raise source.refuse(node, f"SUM of {construct_of(node)}", "SUM takes one column")
+        raise source.refuse(node, f"SUM of {construct_of(node)}", "SUM takes one column by itself")
     name = column_name(node, table, dataset, source)
     if isinstance(table.kind(name), Integer | Decimal | Boolean):
         return Aggregate.sum(table, name)

@@ -12,18 +12,13 @@ from collections.abc import Collection, Iterator
 from sqlglot import Token, TokenType, tokenize
 
 from interlace.core.errors import QueryRefused
+from interlace.query.advice import ADVICE, ARITHMETIC, FORM, advice_for
 
 DIALECT = "duckdb"
 LONGEST_TEXT = 20_000
 MOST_TOKENS = 5_000
 #: Of parentheses and NOTs. The parser recurses, so the limit is far below Python's own.
 DEEPEST = 16
-
-FORM = "SELECT COUNT(*) | COUNT(DISTINCT unit) | SUM(column) [AS name] FROM table [WHERE condition]"
-CONDITION = (
-    "a condition compares a column with constants by =, <>, <, <=, >, >=, BETWEEN or IN, "
-    "combined by AND, OR, NOT and parentheses"
-)
 
 _ALLOWED = frozenset(
     {
@@ -36,32 +31,15 @@ _ALLOWED = frozenset(
     }
 )  # fmt: skip
 
-_NO_ORDER = "an answer is one number, there is nothing to order or to skip; leave it out"
-_NO_NULL = "nothing is missing in a registered table; leave the test out"
-_NO_CAST = "columns have their declared types; for a date write DATE '2024-01-31'"
-_NO_PATTERN = "compare a category with = or IN and the texts that its declaration lists"
-_ONE_TABLE = f"a query reads one declared table; the allowed form is {FORM}"
-
-#: What to do instead of a construct.
-ADVICE = {
-    "GROUP BY": "answers are one number; ask one query for each group, with WHERE",
-    "HAVING": f"there are no groups to filter; {CONDITION}",
-    "CASE": f"ask one query for each case; {CONDITION}",
-    "OVER": f"windows mix units; the allowed form is {FORM}",
-    ";": "ask one statement at a time",
-    "SELECT DISTINCT": f"an answer is one number; the allowed form is {FORM}",
-    "alias of a table": "leave it out: columns are named without their table",
-    "BETWEEN SYMMETRIC": "write the smaller bound first: column BETWEEN low AND high",
-    "subquery": f"queries that look at other rows are refused; {CONDITION}",
-    **dict.fromkeys(("EXCLUDE", "REPLACE", "RENAME"), "COUNT(*) counts rows: it takes no list"),
-    **dict.fromkeys(("ORDER BY", "LIMIT", "OFFSET", "FETCH"), _NO_ORDER),
-    **dict.fromkeys(("IS", "NULL", "ISNULL", "NOTNULL"), _NO_NULL),
-    **dict.fromkeys(("CAST", "TRY_CAST", "::"), _NO_CAST),
-    **dict.fromkeys(("LIKE", "ILIKE", "SIMILAR TO", "GLOB", "~~"), _NO_PATTERN),
-    **dict.fromkeys(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL"), _ONE_TABLE),
-    **dict.fromkeys(("ASOF", "SEMI", "ANTI", "UNION", "EXCEPT", "INTERSECT", "WITH"), _ONE_TABLE),
-}
-_ARITHMETIC = frozenset({"+", "/", "//", "%", "^", "**", "||", "&", "|", "~", "<<", ">>"})
+#: Ways to write a text that only some engines know.
+_TEXTS = frozenset(
+    {
+        TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING,
+        TokenType.RAW_STRING, TokenType.HEX_STRING, TokenType.BIT_STRING, TokenType.UNICODE_STRING,
+    }
+)  # fmt: skip
+#: Between tokens; within quotes they are let pass and match no declared text.
+_BLANK = "\t\n\r"
 
 _STRETCH = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--|/\*|[^'"]""", re.DOTALL)
 
@@ -91,13 +69,16 @@ def screened(text: str, names: Collection[str]) -> list[Token]:
         )
     _check_depth(text, tokens)
     if tokens[0].token_type != TokenType.SELECT:
-        raise _refusal(text, tokens[0])
+        raise _refusal(text, tokens)
     folded = {name.casefold() for name in names}
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+    for index, token in enumerate(tokens):
+        following = tokens[index + 1] if index + 1 < len(tokens) else None
         if token.token_type not in _ALLOWED and token.text.casefold() not in folded:
-            raise _refusal(text, token)
+            raise _refusal(text, tokens[index:])
         if token.token_type == TokenType.VAR and _opens(following):
             _check_function(text, token)
+        if token.token_type == TokenType.NUMBER and following is not None:
+            _check_number(text, token, following)
     return tokens
 
 
@@ -112,6 +93,12 @@ def _check_function(text: str, token: Token) -> None:
         raise QueryRefused(construct, advice_for(construct), position(text, token.start))
 
 
+def _check_number(text: str, token: Token, following: Token) -> None:
+    # 0x1F and 12abc are read as a number and a name: SQL would take the name for an alias.
+    if following.token_type == TokenType.VAR and following.start == token.end + 1:
+        raise QueryRefused("number", "write it out in decimal digits", position(text, token.start))
+
+
 def position(text: str, offset: int) -> tuple[int, int]:
     r"""Line and column, both from 1, of a character of the text.
 
@@ -122,32 +109,35 @@ def position(text: str, offset: int) -> tuple[int, int]:
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
 
 
-def advice_for(construct: str) -> str:
-    """What to write instead of a construct.
-
-    >>> advice_for("LIMIT")
-    'an answer is one number, there is nothing to order or to skip; leave it out'
-    """
-    general = f"is not allowed; the allowed form is {FORM}, where {CONDITION}"
-    return ADVICE.get(construct, general)
-
-
 def _check_characters(text: str) -> None:
     for offset, stretch in _stretches(text):
         if stretch in ("--", "/*"):
             problem = "comment", "comments are not allowed; leave it out"
         elif stretch in ("'", '"'):
             problem = "quotation", f"the {stretch} opened here is never closed"
-        elif any(ord(c) < 32 and c not in "\t\n\r" for c in stretch) or "\x7f" in stretch:
-            problem = "control character", "leave it out"
         elif len(stretch) == 1 and not stretch.isascii():
             problem = (
                 f"character U+{ord(stretch):04X}",
                 "outside of quotes only ASCII is read; put such a name in double quotes",
             )
         else:
+            _check_printable(text, offset, stretch)
             continue
         raise QueryRefused(*problem, position(text, offset))
+
+
+def _check_printable(text: str, offset: int, stretch: str) -> None:
+    """No declared name or text holds a character that cannot be seen."""
+    if stretch.isprintable():
+        return
+    for place, character in enumerate(stretch, offset):
+        if not character.isprintable() and character not in _BLANK:
+            named = "control character" if character < " " or character == "\x7f" else ""
+            raise QueryRefused(
+                named or f"character U+{ord(character):04X}",
+                "it cannot be seen: leave it out",
+                position(text, place),
+            )
 
 
 def _stretches(text: str) -> Iterator[tuple[int, str]]:
@@ -185,14 +175,26 @@ def _check_depth(text: str, tokens: list[Token]) -> None:
             )
 
 
-def _refusal(text: str, token: Token) -> QueryRefused:
-    word = token.text.upper()
-    if word in _ARITHMETIC:
-        construct, advice = f"operator {word}", f"there is no arithmetic in queries; {CONDITION}"
-    else:
-        construct = _shown(word)
-        advice = advice_for(construct)
-    return QueryRefused(construct, advice, position(text, token.start))
+def _refusal(text: str, tokens: list[Token]) -> QueryRefused:
+    """Of the first of these tokens; the others tell what was meant by it."""
+    token, word = tokens[0], tokens[0].text.upper()
+    construct = f"operator {word}" if word in ARITHMETIC else _shown(word)
+    if token.token_type in _TEXTS:
+        construct = "form of a text"
+    hint = _test(tokens) if word == "IS" else construct
+    return QueryRefused(construct, advice_for(hint), position(text, token.start))
+
+
+def _test(tokens: list[Token]) -> str:
+    """Which test follows upon IS: the key of its advice."""
+    words = [token.text.upper() for token in tokens[1:3]]
+    negated = words[:1] == ["NOT"]
+    wanted = "".join(words[negated : negated + 1])
+    if wanted == "DISTINCT":
+        return "IS NOT DISTINCT FROM" if negated else "IS DISTINCT FROM"
+    if wanted in ("TRUE", "FALSE"):
+        return "IS TRUE" if (wanted == "TRUE") != negated else "IS FALSE"
+    return "IS"
 
 
 def _shown(word: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from interlace.query.predicates import Always, Every, Predicate, Some, Within, complement
+from interlace.query.predicates import Always, Every, Predicate, Ranges, Some, Within, complement
 from interlace.query.schema import Dataset, Table
 
 if TYPE_CHECKING:
@@ -75,15 +75,18 @@ def _terms(table: Table, part: Within) -> list[str]:
 
 def _membership(column: str, show: Callable[[int], str], part: Within) -> str:
     """Of a category or a boolean: the listed codes or, if these are fewer, all but the others."""
-    inside = [code for least, most in part.ranges for code in range(least, most + 1)]
     gaps = complement(part.ranges, part.codes)
-    outside = [code for least, most in gaps for code in range(least, most + 1)]
     few, one, many = (
-        (inside, "=", "IN") if len(inside) <= len(outside) else (outside, "<>", "NOT IN")
+        (part.ranges, "=", "IN") if _size(part.ranges) <= _size(gaps) else (gaps, "<>", "NOT IN")
     )
-    if len(few) == 1:
-        return f"{column} {one} {show(few[0])}"
-    return f"{column} {many} ({', '.join(map(show, few))})"
+    listed = [code for least, most in few for code in range(least, most + 1)]
+    if len(listed) == 1:
+        return f"{column} {one} {show(listed[0])}"
+    return f"{column} {many} ({', '.join(map(show, listed))})"
+
+
+def _size(ranges: Ranges) -> int:
+    return sum(most - least + 1 for least, most in ranges)
 
 
 def _range(

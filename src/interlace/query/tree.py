@@ -11,7 +11,8 @@ from sqlglot import expressions as exp
 from sqlglot.expressions import Expr
 
 from interlace.core.errors import QueryRefused
-from interlace.query.screen import FORM, advice_for, position
+from interlace.query.advice import FORM, advice_for
+from interlace.query.screen import position
 
 _CONSTRUCTS: dict[type[Expr], str] = {
     exp.Select: "subquery",
@@ -22,6 +23,7 @@ _CONSTRUCTS: dict[type[Expr], str] = {
     exp.Connector: "condition",
     exp.Predicate: "comparison",
     exp.Paren: "parentheses",
+    exp.Dot: "path",
     exp.Binary: "arithmetic",
     exp.Cast: "CAST",
     exp.Column: "column",

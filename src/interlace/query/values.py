@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
+import re
 from fractions import Fraction
 from typing import Literal, get_args
 
@@ -17,6 +19,7 @@ Constant = Fraction | str | datetime.date | bool
 OutOfRange = Literal["clamp", "drop"]
 
 LARGEST_CODE = 2**62
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
@@ -75,10 +78,22 @@ def _parsed(value: Real | str, name: str) -> Real:
         raise ParameterError(name, f"must be a number, got {value!r}") from None
 
 
+def read_day(text: str) -> datetime.date | None:
+    """The day that a query writes as YYYY-MM-DD; None if it is none.
+
+    >>> read_day("2024-02-29"), read_day("20240229")
+    (datetime.date(2024, 2, 29), None)
+    """
+    with contextlib.suppress(ValueError):
+        if _DATE.fullmatch(text):
+            return datetime.date.fromisoformat(text)
+    return None
+
+
 def number(constant: Constant) -> Fraction:
     """The constant if it is a number; raises MismatchError."""
     if not isinstance(constant, Fraction):
-        raise MismatchError("a number")
+        raise MismatchError("a number without quotes")
     return constant
 
 
