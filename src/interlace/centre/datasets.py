@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+# Ahead of the first question, which would load it: a child that is forked while another
+# thread loads it would wait for its import for ever.
+import sqlglot.dialects.duckdb  # noqa: F401
+
 from interlace.centre.faults import disk_errors, reach
 from interlace.centre.names import checked_name
 from interlace.centre.records import DatasetRecord

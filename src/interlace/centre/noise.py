@@ -74,7 +74,21 @@ class _Stock:
         return self._ready.pop()
 
 
+#: A fork waits while OpenDP is loaded: its child would wait for the import for ever.
+_loading = threading.Lock()
+os.register_at_fork(
+    before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
+)
+
+
 def _sampler(law: Law) -> Block:
+    with _loading:
+        block = _loaded_sampler(law)
+        block(1)  # loads the rest
+    return block
+
+
+def _loaded_sampler(law: Law) -> Block:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
