@@ -5,6 +5,8 @@ Run by `make bench`. Prints medians of one process; compare only figures of one 
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
 import statistics
 import tempfile
@@ -40,8 +42,11 @@ def median_ms(step: Callable[[int], object], rounds: int = ROUNDS) -> float:
 def main() -> None:
     """Measure and print."""
     table = Table("step", "median ms")
-    with tempfile.TemporaryDirectory() as name, il.open(name) as centre:
-        folder = Path(name)
+    with contextlib.ExitStack() as stack:
+        base = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        os.environ["XDG_STATE_HOME"] = str(base / "state")
+        folder = base / "centre"
+        centre = stack.enter_context(il.open(folder))
         start = time.perf_counter()
         with nafld.declaration() as path:
             dataset = centre.register(path, tables=nafld.frames())

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 import interlace as il
 from interlace.centre import Centre
 from interlace.cli import main
-from interlace.ledger import ANSWER, CHARGE, RESTORED
+from interlace.ledger import ANSWER, CHARGE, RESTORED, Head
 from tests.centre.support import ALL_SQL, clinic
 
 m = il.mechanisms
@@ -58,6 +58,12 @@ def changed(folder: Path, *statements: str) -> None:
 def head_of(folder: Path) -> str:
     with il.open(folder) as centre:
         return str(centre.ledger.head())
+
+
+def kept(file: Path) -> Head:
+    """The head in a file of the state directory."""
+    seq, hash_ = file.read_text().strip().split(":")
+    return Head(int(seq), hash_)
 
 
 # Older copies
@@ -135,8 +141,36 @@ def test_answers_are_remembered_within_a_second_or_at_the_next(
         assert file.read_text() == start
         monkeypatch.setattr("interlace.centre.heads._PAUSE", 0.0)
         session.ask(ALL_SQL, at_least=5)
-        assert file.read_text().strip() == str(centre.ledger.head())
+        assert kept(file) == centre.ledger.head()
     assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_later_head_is_not_moved_back(folder: Path, state: Path) -> None:
+    [file] = state.glob("*.head")
+    with il.open(folder) as centre:
+        later = file.read_text().replace("0", "9", 1)
+        file.write_text(later)  # another process has gone further
+        ask(centre)
+        open_another(centre)
+    assert file.read_text() == later
+
+
+def test_a_head_that_cannot_be_kept_takes_nothing_back(
+    folder: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [file] = state.glob("*.head")
+    monkeypatch.setattr("interlace.centre.heads._PAUSE", 0.0)
+    with il.open(folder) as centre:
+        before = kept(file)
+        shown = file.read_text()
+        file.chmod(0o644)  # refused, as readable to others
+        ask(centre)
+        open_another(centre)
+        assert (centre.audit().sessions, centre.audit().answers) == (2, 2)
+        assert file.read_text() == shown
+        file.chmod(0o600)
+        ask(centre)
+        assert kept(file) == centre.ledger.head() != before
 
 
 def test_an_explicit_head_is_checked_too(folder: Path, state: Path) -> None:
@@ -159,7 +193,7 @@ def test_without_the_head_that_was_kept_a_centre_cannot_know(folder: Path, state
     [file] = state.glob("*.head")
     file.unlink()
     with il.open(folder) as centre:
-        assert file.read_text().strip() == str(centre.ledger.head())
+        assert kept(file) == centre.ledger.head()
 
 
 @pytest.mark.parametrize("text", ["", "12", "x:y"])

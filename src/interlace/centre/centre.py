@@ -67,7 +67,7 @@ class Centre:
 
     def close(self) -> None:
         """Give up files and connections. Sessions go on when the folder is opened again."""
-        self._outside.heads.follow(always=True)
+        self._outside.heads.follow(always=True, flush=True)
         self._ledger.close()
         self._datasets.close()
 

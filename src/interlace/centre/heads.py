@@ -6,17 +6,18 @@ open then would answer again, and accounts would forget what they spent (R6, FOR
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from pathlib import Path
 
-from interlace.centre.state import read_private, replace_private, state_file
+from interlace.centre.state import overwrite_private, read_private, replace_private, state_file
 from interlace.core.errors import LedgerCorrupt, LedgerError, ParameterError
 from interlace.ledger import Head, Ledger
 from interlace.ledger.canonical import genesis
 from interlace.ledger.locks import exclusive
 
-#: After an answer the head is kept at most so often, in seconds: it costs two flushes.
+#: After an answer the head is kept at most so often, in seconds.
 _PAUSE = 1.0
 
 
@@ -70,37 +71,42 @@ class Heads:
         if text is None:
             return None
         try:
-            return read_head(text.strip(), str(self._file))
+            return read_head(text.removesuffix("\n"), str(self._file))
         except ParameterError:
             raise LedgerError(
                 f"{self._file} holds no head SEQ:HASH. Only if the folder is surely the newest "
                 "copy, take that file away"
             ) from None
 
-    def keep(self) -> None:
-        """Keep the ledger's head as it is now, unless a later one is kept already."""
+    def keep(self, *, flush: bool = True) -> None:
+        """Keep the ledger's head as it is now, unless a later one is kept already. Without
+        ``flush`` the operating system brings it to the disk in its own time."""
         with exclusive(self._lock):
             head, known = self._ledger.head(), self.read()
             if known is None or known.seq < head.seq:
-                replace_private(self._file, f"{head}\n")
+                write = overwrite_private if known and not flush else replace_private
+                write(self._file, _line(head))
         self._kept = time.monotonic()
 
-    def follow(self, *, always: bool = False) -> None:
+    def follow(self, *, always: bool = False, flush: bool = False) -> None:
         """Keep the head after something was committed; without ``always`` at most once a second.
 
         What was committed stands, so a failure is not reported: the head kept is older then.
         """
         if always or time.monotonic() - self._kept >= _PAUSE:
             self._kept = time.monotonic()
-            try:
-                self.keep()
-            except LedgerError:
-                return
+            with contextlib.suppress(LedgerError):
+                self.keep(flush=flush)
 
     def replace(self) -> None:
         """Keep the ledger's head as it is now, whatever was kept before."""
         with exclusive(self._lock):
-            replace_private(self._file, f"{self._ledger.head()}\n")
+            replace_private(self._file, _line(self._ledger.head()))
+
+
+def _line(head: Head) -> str:
+    """All of one length, so that one can be written over another."""
+    return f"{head.seq:019d}:{head.hash}\n"
 
 
 def read_head(text: object, argument: str) -> Head:

@@ -106,7 +106,7 @@ def run(folder: Path | None) -> None:
     console = Console(width=None if sys.stdout.isatty() else 110)
     with ExitStack() as stack:
         if folder is None:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            folder = _temporary(stack)
         elif folder.exists() and any(folder.iterdir()):
             raise il.ParameterError("--folder", "must be new or empty")
         centre = stack.enter_context(il.open(folder))
@@ -117,6 +117,17 @@ def run(folder: Path | None) -> None:
         _guarantees(centre, stage)
         _second_process(centre, folder, stage)
         _refusals(stage, ada, ben)
+
+
+def _temporary(stack: ExitStack) -> Path:
+    """A new folder, and beside it a state directory for its key, which vanish together."""
+    base = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    before = os.environ.copy()
+    os.environ["XDG_STATE_HOME"] = str(base / "state")
+    stack.callback(os.environ.update, before)
+    if "XDG_STATE_HOME" not in before:
+        stack.callback(os.environ.pop, "XDG_STATE_HOME")
+    return base / "centre"
 
 
 def _register(centre: Centre, console: Console) -> None:
