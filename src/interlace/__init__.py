@@ -17,6 +17,7 @@ from interlace.core import mechanisms
 from interlace.core.composition import Composition, Filter, compose
 from interlace.core.errors import (
     BudgetExceeded,
+    Closed,
     DataError,
     EngineError,
     InterlaceError,
@@ -59,6 +60,7 @@ __all__ = [
     "Boolean",
     "BudgetExceeded",
     "Category",
+    "Closed",
     "Centre",
     "CoalitionGuarantee",
     "Composition",

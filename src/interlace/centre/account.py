@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
+from interlace.centre.closing import check_account, switch_off
 from interlace.centre.faults import disk_errors, reach
 from interlace.centre.names import checked_name
 from interlace.centre.noise import POOL
@@ -68,6 +70,11 @@ class Account:
         return self._record.generation
 
     @property
+    def expires(self) -> datetime | None:
+        """When the account ends by itself."""
+        return self._record.expires
+
+    @property
     def spent(self) -> Budget:
         """What the sessions opened so far were charged: an odometer reading, no promise.
 
@@ -123,6 +130,7 @@ class Account:
         drawn = [encode_secrets(openings(member, POOL.draw)) for member in members]
         with self._ledger.transaction() as transaction:
             reach("open.before-admission")
+            check_account(transaction, self.name, self._record.expires)
             spending = self._filter(transaction)
             spending.admit(charge)
             record = ChargeRecord(members, exact, charge, spending.spent)
@@ -144,6 +152,11 @@ class Account:
         reach("open.after-commit")
         self._outside.heads.follow(always=True)
         return [self._restore(event) for event in events]
+
+    def switch_off(self) -> None:
+        """Open and answer nothing more, for good: the custodian's switch. What was charged
+        stays charged, and histories can be read."""
+        switch_off(self._ledger, self.name)
 
     def session(self, id: str) -> Session:
         """A session that this account opened before, also in another process.

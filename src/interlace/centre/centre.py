@@ -9,27 +9,35 @@ Any number of threads and processes may open the same folder.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 
 from interlace.centre.account import Account
 from interlace.centre.audit import Audit, audit
-from interlace.centre.checks import check_promise, checked_folder, checked_rule, same, single
+from interlace.centre.checks import (
+    check_left_out,
+    check_promise,
+    checked_domain,
+    checked_folder,
+    checked_rule,
+    same,
+    single,
+)
+from interlace.centre.closing import check_account, check_session, checked_expiry
 from interlace.centre.coalition import CoalitionGuarantee
 from interlace.centre.datasets import Datasets, declared
 from interlace.centre.faults import disk_errors
 from interlace.centre.generations import Generations
 from interlace.centre.heads import read_head
+from interlace.centre.live import Host, Live
 from interlace.centre.names import checked_name
 from interlace.centre.outside import Outside
 from interlace.centre.records import AccountRecord, SessionRecord
-from interlace.centre.session import Live, Session
+from interlace.centre.session import Session
 from interlace.core.composition import compose
 from interlace.core.composition.filters import Budget, Filter
-from interlace.core.errors import (
-    NotFound,
-    ParameterError,
-)
+from interlace.core.errors import NotFound, ParameterError
 from interlace.core.exact import Real, rational
 from interlace.engines.duckdb.sources import Source
 from interlace.ledger import ACCOUNT, RESTORED, SESSION, Event, Head, Ledger, SQLiteLedger
@@ -97,6 +105,7 @@ class Centre:
         columns: Mapping[str, Column] | None = None,
         rows_per_unit: int | None = None,
         tables: Mapping[str, Source] | None = None,
+        domain: str | None = None,
     ) -> Dataset:
         """Register private data as a fixed, normalised snapshot, and return its declaration.
 
@@ -105,7 +114,7 @@ class Centre:
         of the ``columns``, and what one unit may contribute (``rows_per_unit``: with 1, the
         default, more rows are an error; above it what more rows add is clamped). Or it is the
         path of a TOML declaration of many tables, whose sources may be handed over in
-        ``tables``.
+        ``tables``. Datasets of one ``domain`` ("units" by default) are about the same units.
 
         A value that is missing or does not fit its column drops its row, unless the column
         declares otherwise. Bounds must not come from the data, nor the data from answers: the
@@ -114,18 +123,17 @@ class Centre:
         Raises ParameterError or DataError naming what is wrong, never a value of the data;
         NameTaken if there is a dataset of that name.
         """
-        given = {"name": name, "unit": unit, "columns": columns, "rows_per_unit": rows_per_unit}
         if isinstance(source, str | Path) and str(source).endswith(".toml"):
-            for argument, value in given.items():
-                if value is not None:
-                    raise ParameterError(argument, "stands in the TOML declaration: leave it out")
-            dataset, sources = declared(Path(source), tables or {})
+            given = {"name": name, "unit": unit, "columns": columns, "domain": domain}
+            check_left_out(
+                given | {"rows_per_unit": rows_per_unit}, "stands in the TOML declaration"
+            )
+            dataset, sources, domain = declared(Path(source), tables or {})
         else:
-            if tables is not None:
-                raise ParameterError("tables", "belongs to a TOML declaration: leave it out")
+            check_left_out({"tables": tables}, "belongs to a TOML declaration")
             dataset = single(name, unit, columns, rows_per_unit)
             sources = {dataset.name: source}
-        self._datasets.register(dataset, sources)
+        self._datasets.register(dataset, sources, checked_domain(domain))
         return dataset
 
     def datasets(self) -> list[Dataset]:
@@ -161,9 +169,13 @@ class Centre:
 
     @disk_errors()
     def generation(
-        self, quotas: Mapping[str, Budget], *, delta: Real | None = None
+        self,
+        quotas: Mapping[str, Budget],
+        *,
+        delta: Real | None = None,
+        expires: datetime | None = None,
     ) -> list[Account]:
-        """Create accounts together, as one generation under the cap.
+        """Create accounts together, as one generation under the cap, until ``expires``.
 
         ``delta`` is that of the one point (epsilon, delta) that the generation commits, where
         the cap is in (epsilon, delta). More quota for an analyst is a further account in a
@@ -174,8 +186,9 @@ class Centre:
         """
         if not isinstance(quotas, Mapping) or not quotas:
             raise ParameterError("quotas", "must map account names to guarantees")
+        expiry = checked_expiry(expires)
         records = [
-            AccountRecord(checked_name(name, "quotas"), quota, checked_rule(quota, None))
+            AccountRecord(checked_name(name, "quotas"), quota, checked_rule(quota, None), expiry)
             for name, quota in quotas.items()
         ]
         return self._created(records, delta)
@@ -188,8 +201,11 @@ class Centre:
         quota: Budget | None = None,
         rule: str | None = None,
         delta: Real | None = None,
+        expires: datetime | None = None,
     ) -> Account:
         """Create an account with a ``quota``, or get the one of that name without.
+
+        After ``expires`` (with a time zone) it answers nothing more.
 
         Without a cap all accounts are created before the first answer leaves the centre: their
         quotas are then fixed in advance, which is what composing them across analysts needs
@@ -207,7 +223,7 @@ class Centre:
             if known is None:
                 raise NotFound(f"no account {name!r}: create it with quota=, a guarantee")
             return self._account(AccountRecord.read(known))
-        record = AccountRecord(name, quota, checked_rule(quota, rule))
+        record = AccountRecord(name, quota, checked_rule(quota, rule), checked_expiry(expires))
         if known is not None:
             return self._account(same(AccountRecord.read(known), record))
         [account] = self._created([record], delta)
@@ -265,12 +281,18 @@ class Centre:
         live = self._live.setdefault(record.id, Live.of(record))
         restored = self._ledger.last(RESTORED)
         live.void = restored is not None and event.seq < restored.seq
-        return Session(
-            self._ledger,
-            record,
-            self._outside.sealer.unseal(event),
-            live,
+        account = self._ledger.last(ACCOUNT, account=record.account)
+        assert account is not None
+        expires = AccountRecord.read(account).expires
+
+        def check() -> None:
+            check_account(self._ledger, record.account, expires)
+            check_session(self._ledger, record.id)
+
+        host = Host(
             parse=lambda sql: datasets.plan(name, sql),
             read=lambda plan: datasets.read(name, plan),
             stored=self._outside.heads.follow,
+            check=check,
         )
+        return Session(self._ledger, record, self._outside.sealer.unseal(event), live, host)

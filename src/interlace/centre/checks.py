@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from interlace.centre.records import AccountRecord
+from interlace.centre.names import checked_name
+from interlace.centre.records import UNITS, AccountRecord
 from interlace.core.composition.filters import Budget, Filter
 from interlace.core.errors import LedgerError, NameTaken, ParameterError, RelationMismatch
 from interlace.core.guarantees import ApproxDP, Relation
@@ -52,12 +53,24 @@ def check_promise(guarantee: Budget, argument: str) -> None:
 
 def same(known: AccountRecord, wanted: AccountRecord) -> AccountRecord:
     """The account that exists, if it is the one that is wanted. Raises NameTaken."""
-    if (known.quota, known.rule) != (wanted.quota, wanted.rule):
+    if (known.quota, known.rule, known.expires) != (wanted.quota, wanted.rule, wanted.expires):
         raise NameTaken(
-            f"account {known.name!r} exists with quota {known.quota} and rule {known.rule!r}: get "
-            "it without quota=, or choose another name"
+            f"account {known.name!r} exists with quota {known.quota}, rule {known.rule!r} and "
+            f"expiry {known.expires}: get it without quota=, or choose another name"
         )
     return known
+
+
+def check_left_out(given: Mapping[str, object], why: str) -> None:
+    """Raises ParameterError for the first argument that was given."""
+    for argument, value in given.items():
+        if value is not None:
+            raise ParameterError(argument, f"{why}: leave it out")
+
+
+def checked_domain(domain: str | None) -> str:
+    """The name of a population of units. Raises ParameterError for one that is none."""
+    return UNITS if domain is None else checked_name(domain, "domain")
 
 
 def single(

@@ -52,7 +52,7 @@ class Datasets:
         return [DatasetRecord.read(event) for event in self._ledger.events(DATASET)]
 
     @disk_errors()
-    def register(self, dataset: Dataset, sources: Mapping[str, Source]) -> None:
+    def register(self, dataset: Dataset, sources: Mapping[str, Source], domain: str) -> None:
         """Write the snapshot, then record it. Raises NameTaken, ParameterError, DataError."""
         with self._ledger.acquire("registration"):  # one at a time, in all processes
             known = self.all()
@@ -66,7 +66,7 @@ class Datasets:
             reach("register.before-snapshot")
             snapshot = register(sources, dataset, self._folder, key)
             reach("register.after-snapshot")
-            record = DatasetRecord(dataset, snapshot.path.name, snapshot.digest)
+            record = DatasetRecord(dataset, snapshot.path.name, snapshot.digest, domain)
             sealed = self._sealer.seal(key, Place(DATASET, dataset.name))
             with self._ledger.transaction() as transaction:
                 transaction.append(
@@ -119,8 +119,11 @@ class Datasets:
         return DatasetRecord.read(event)
 
 
-def declared(path: Path, tables: Mapping[str, Source]) -> tuple[Dataset, dict[str, Source]]:
-    """The dataset of a TOML declaration and its sources; those in ``tables`` come first."""
+def declared(
+    path: Path, tables: Mapping[str, Source]
+) -> tuple[Dataset, dict[str, Source], str | None]:
+    """The dataset of a TOML declaration, its sources (those in ``tables`` come first) and the
+    domain of its units."""
     declaration = read_declaration(path)
     names = {table.name for table in declaration.dataset.tables}
     unknown = set(tables) - names
@@ -128,4 +131,4 @@ def declared(path: Path, tables: Mapping[str, Source]) -> tuple[Dataset, dict[st
         raise ParameterError(
             "tables", f"{min(unknown)!r} is not declared: there are {', '.join(names)}"
         )
-    return declaration.dataset, {**declaration.sources, **tables}
+    return declaration.dataset, {**declaration.sources, **tables}, declaration.domain

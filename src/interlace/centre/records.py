@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
@@ -26,22 +27,31 @@ from interlace.core.mechanisms.protocol import Answer
 from interlace.ledger import Event
 from interlace.query.schema import Dataset
 
+#: The domain of a dataset for which none is named.
+UNITS = "units"
+
 
 @dataclass(frozen=True)
 class DatasetRecord:
-    """A registered dataset: its public declaration, its snapshot's file and that file's hash."""
+    """A registered dataset: its public declaration, its snapshot's file and that file's hash.
+
+    Datasets of one ``domain`` are about the same units.
+    """
 
     dataset: Dataset
     file: str
     digest: str
+    domain: str = UNITS
 
     def body(self) -> dict[str, Any]:
-        return {"declaration": self.dataset.to_json(), "file": self.file, "digest": self.digest}
+        declaration = self.dataset.to_json()
+        names = {"declaration": declaration, "domain": self.domain}
+        return names | {"file": self.file, "digest": self.digest}
 
     @classmethod
     def read(cls, event: Event) -> DatasetRecord:
         dataset = Dataset.from_json(event.body["declaration"])
-        return cls(dataset, event.body["file"], event.body["digest"])
+        return cls(dataset, event.body["file"], event.body["digest"], event.body["domain"])
 
 
 @dataclass(frozen=True)
@@ -52,17 +62,29 @@ class AccountRecord:
     name: str
     quota: Budget
     rule: str
+    expires: datetime | None = None
     generation: int = 0
 
     def body(self, generation: int) -> dict[str, Any]:
-        quota = encode_notion(self.quota)
-        return {"quota": quota, "rule": self.rule, "generation": generation}
+        return {
+            "quota": encode_notion(self.quota),
+            "rule": self.rule,
+            "expires": None if self.expires is None else self.expires.isoformat(),
+            "generation": generation,
+        }
 
     @classmethod
     def read(cls, event: Event) -> AccountRecord:
         assert event.account is not None
         body = event.body
-        return cls(event.account, decode_notion(body["quota"]), body["rule"], body["generation"])
+        expires = body["expires"]
+        return cls(
+            event.account,
+            decode_notion(body["quota"]),
+            body["rule"],
+            None if expires is None else datetime.fromisoformat(expires),
+            body["generation"],
+        )
 
     def filter(self, last_charge: Event | None, restored: Event | None = None) -> Filter:
         """The account's filter as its latest charge left it. Where an older copy was put back

@@ -7,12 +7,13 @@ ledger, so a crash or a second process changes nothing (R6).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 
 from interlace.centre.answers import Accuracy, Answer, bounding, in_units, present
+from interlace.centre.closing import close
 from interlace.centre.faults import disk_errors, reach
+from interlace.centre.live import Drawn, Fold, Host, Live, Read
 from interlace.centre.names import checked_name
 from interlace.centre.noise import POOL
 from interlace.centre.questions import Question
@@ -21,49 +22,12 @@ from interlace.core.composition.filters import Budget
 from interlace.core.errors import KeyConflict, LedgerCorrupt, SessionHalted, SessionVoid
 from interlace.core.exact import Real, rational
 from interlace.core.mechanisms.codec import Served
-from interlace.core.mechanisms.play import Respond, State, leaves, play, start
+from interlace.core.mechanisms.play import Respond, leaves, play
 from interlace.core.mechanisms.protocol import Answer as CoreAnswer
 from interlace.core.mechanisms.protocol import Mechanism, Public, Secret
 from interlace.core.queries import Query
 from interlace.ledger import ANSWER, Event, Ledger
 from interlace.query.plan import Plan
-
-Read = Callable[[Plan], tuple[int, ...]]
-Parse = Callable[[str], Plan]
-
-
-@dataclass(frozen=True)
-class _Fold:
-    """The public state up to event ``seq``: a cache, rebuilt from the ledger at will."""
-
-    state: State
-    round: int = 0
-    seq: int = 0
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    """A round whose noise is drawn. It is this round that is stored, or none at that place."""
-
-    round: int
-    key: str | None
-    done: Round
-    cells: int
-    after: State
-
-
-@dataclass
-class Live:
-    """What all handles of a session in this process share."""
-
-    fold: _Fold
-    drawn: _Drawn | None = None
-    #: An older copy of the ledger was put back since it was opened.
-    void: bool = False
-
-    @classmethod
-    def of(cls, record: SessionRecord) -> Live:
-        return cls(_Fold(start(record.mechanism)))
 
 
 class Session:
@@ -79,17 +43,13 @@ class Session:
         record: SessionRecord,
         secret: bytes,
         live: Live,
-        parse: Parse,
-        read: Read,
-        stored: Callable[[], None],
+        host: Host,
     ) -> None:
         self._ledger = ledger
         self._record = record
         self._secrets = decode_secrets(secret)
         self._live = live
-        self._parse = parse
-        self._read = read
-        self._stored = stored
+        self._host = host
 
     def __repr__(self) -> str:
         return f"<Session {self.id} of {self.account} on {self.dataset}: {self.mechanism}>"
@@ -141,6 +101,10 @@ class Session:
             self._live.fold = Live.of(self._record).fold
             return self._latest().round
 
+    def close(self) -> None:
+        """Answer nothing more, for good. What was charged stays charged."""
+        close(self._ledger, self.account, self.id)
+
     def history(self) -> list[Answer]:
         """All answers of this session in order, from the ledger."""
         return [_shown(Round.read(event), event.round) for event in self._events(after=0)]
@@ -152,7 +116,7 @@ class Session:
         and for a ``confidence`` outside (0, 1).
         """
         share = rational(confidence, "confidence", above=True, maximum=1)
-        plan = self._parse(Question.of(sql).sql)
+        plan = self._host.parse(Question.of(sql).sql)
         within = self.mechanism.within(plan, share)
         measured = None if within.measured is None else in_units(within.measured, plan.digits)
         radius = in_units(within.radius, plan.digits)
@@ -175,7 +139,7 @@ class Session:
         answer, also after a crash.
 
         Raises QueryRefused or ParameterError for a question that is not allowed, before any
-        data is touched; SessionHalted when no answers are left; SessionVoid; KeyConflict when the key
+        data is touched; SessionHalted when no answers are left; Closed; SessionVoid; KeyConflict when the key
         named another question; EngineError when the engine failed. None of them costs
         anything or draws noise. LedgerError says that the answer could not be stored: once
         drawn it is kept, and is stored before anything else is answered.
@@ -188,11 +152,12 @@ class Session:
         question = Question.of(sql, at_least=at_least, at_most=at_most, guess=guess)
         if key is not None:
             checked_name(key, "key")
-        plan = self._parse(sql)
+        plan = self._host.parse(sql)
         # Acquired before anything is drawn: racing draws of which one wins would be
         # rejection sampling (R5).
         with self._ledger.acquire(self.id):
             reach("ask.after-acquire")
+            self._host.check()
             late = self._store_late()
             if late is not None and (late.key, late.done.question) == (key, question):
                 return _shown(late.done, late.round)
@@ -207,16 +172,16 @@ class Session:
         """One round of the loop. The caller holds the session."""
         fold = self._latest()
         steps: list[CoreAnswer] = []
-        respond = _draw(self._read, steps)
+        respond = _draw(self._host.read, steps)
         query = question.query(plan)
         answer, after = play(self.mechanism, self._secrets, fold.state, query, respond)
         done = Round(question, answer, tuple(steps), plan.digits, bounding(plan))
-        drawn = self._live.drawn = _Drawn(fold.round + 1, key, done, plan.size, after)
+        drawn = self._live.drawn = Drawn(fold.round + 1, key, done, plan.size, after)
         reach("ask.after-draw")
         self._store(drawn)
         return _shown(done, drawn.round)
 
-    def _store_late(self) -> _Drawn | None:
+    def _store_late(self) -> Drawn | None:
         """Commit the round that was drawn and could not be stored, if one is waiting, and return
         it. The caller holds the session."""
         drawn = self._live.drawn
@@ -229,7 +194,7 @@ class Session:
         self._store(drawn)
         return drawn
 
-    def _store(self, drawn: _Drawn) -> None:
+    def _store(self, drawn: Drawn) -> None:
         """Commit a round: state and answer are one event, durable before the answer leaves (R6).
 
         If that fails, the round waits: drawing it again would be rejection sampling.
@@ -246,11 +211,11 @@ class Session:
             )
             reach("ask.before-commit")
         reach("ask.after-commit")
-        self._live.fold = _Fold(drawn.after, drawn.round, event.seq)
+        self._live.fold = Fold(drawn.after, drawn.round, event.seq)
         self._live.drawn = None
-        self._stored()
+        self._host.stored()
 
-    def _latest(self) -> _Fold:
+    def _latest(self) -> Fold:
         """The fold over all answers, those of other processes too. The caller holds the session.
 
         Raises LedgerCorrupt for an answer that does not follow from those before it.
@@ -258,7 +223,7 @@ class Session:
         for event in self._events(after=self._live.fold.seq):
             fold, done = self._live.fold, Round.read(event)
             steps = list(done.steps)
-            query = done.question.query(self._parse(done.question.sql))
+            query = done.question.query(self._host.parse(done.question.sql))
             try:
                 answer, after = play(
                     self.mechanism, self._secrets, fold.state, query, _recall(steps, event)
@@ -267,7 +232,7 @@ class Session:
                 raise LedgerCorrupt("answers a session that had halted", event.seq) from None
             if answer != done.answer or steps or event.round != fold.round + 1:
                 raise LedgerCorrupt("does not follow from its session's history", event.seq)
-            self._live.fold = _Fold(after, fold.round + 1, event.seq)
+            self._live.fold = Fold(after, fold.round + 1, event.seq)
         return self._live.fold
 
     def _events(self, after: int) -> Iterator[Event]:

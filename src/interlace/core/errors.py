@@ -79,6 +79,10 @@ class SessionVoid(InterlaceError):
     answered since that copy is not known, so it answers nothing any more (FORMULAS 11)."""
 
 
+class Closed(InterlaceError):
+    """The session was closed, or its account switched off or expired; nothing was drawn."""
+
+
 class KeyConflict(InterlaceError):
     """An idempotency key was used before, for another question; nothing was drawn."""
 

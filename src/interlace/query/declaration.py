@@ -22,10 +22,11 @@ _OPTIONAL = ("missing", "out_of_range", "unknown")
 @dataclass(frozen=True)
 class Declaration:
     """A dataset and where its tables come from. A table without a source of its own is to be
-    handed over by the caller."""
+    handed over by the caller. ``domain`` names the population of its units, if it was given."""
 
     dataset: Dataset
     sources: Mapping[str, Path]
+    domain: str | None = None
 
 
 def read_declaration(file: Path) -> Declaration:
@@ -42,7 +43,7 @@ def read_declaration(file: Path) -> Declaration:
         raise DataError(f"declaration {file} cannot be read as UTF-8 text") from None
     declaration = parse_declaration(text)
     paths = {name: file.parent / source for name, source in declaration.sources.items()}
-    return Declaration(declaration.dataset, paths)
+    return Declaration(declaration.dataset, paths, declaration.domain)
 
 
 def parse_declaration(text: str) -> Declaration:
@@ -63,7 +64,7 @@ def parse_declaration(text: str) -> Declaration:
         value = tomllib.loads(text, parse_float=decimal.Decimal)  # 0.1 stays 0.1
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"the declaration is not TOML: {error}") from None
-    _check_keys(value, "declaration", required=("name", "unit", "tables"))
+    _check_keys(value, "declaration", required=("name", "unit", "tables"), optional=("domain",))
     tables = _mapping(value["tables"], "tables")
     declared = tuple(
         _table(name, _mapping(part, f"tables.{name}")) for name, part in tables.items()
@@ -73,7 +74,8 @@ def parse_declaration(text: str) -> Declaration:
         if not isinstance(source, str):
             raise ParameterError(f"tables.{name}.source", "must be a path, as text")
     sources = {name: Path(source) for name, source in with_source.items()}
-    return Declaration(Dataset(value["name"], value["unit"], declared), sources)
+    dataset = Dataset(value["name"], value["unit"], declared)
+    return Declaration(dataset, sources, value.get("domain"))
 
 
 def _table(name: str, value: Mapping[str, Any]) -> Table:

@@ -1,0 +1,56 @@
+"""The end of sessions and accounts: closed, switched off or expired. What they were charged
+stays charged, and what they were told can still be read.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from interlace.core.errors import Closed, ParameterError
+from interlace.ledger import Ledger
+from interlace.ledger.interface import Reads
+
+#: An account that its custodian switched off.
+OFF = "off"
+#: A session that its analyst closed.
+CLOSED = "closed"
+
+
+def now() -> datetime:
+    """The time by this machine's clock."""
+    return datetime.now(UTC)
+
+
+def checked_expiry(expires: datetime | None) -> datetime | None:
+    """Raises ParameterError for a time without a zone."""
+    if expires is not None and (not isinstance(expires, datetime) or expires.tzinfo is None):
+        raise ParameterError("expires", "must be a datetime with a time zone, or None")
+    return expires
+
+
+def switch_off(ledger: Ledger, account: str) -> None:
+    """Record that the account answers nothing any more; once is enough."""
+    with ledger.transaction() as transaction:
+        if transaction.last(OFF, account=account) is None:
+            transaction.append(OFF, account=account)
+
+
+def close(ledger: Ledger, account: str, session: str) -> None:
+    """Record that the session answers nothing any more; once is enough. Holds the session."""
+    with ledger.acquire(session), ledger.transaction() as transaction:
+        if transaction.last(CLOSED, session=session) is None:
+            transaction.append(CLOSED, account=account, session=session)
+
+
+def check_account(reads: Reads, account: str, expires: datetime | None) -> None:
+    """Raises Closed for an account that was switched off or has expired."""
+    if expires is not None and now() >= expires:
+        raise Closed(f"account {account!r} expired on {expires:%Y-%m-%d %H:%M %Z}")
+    if reads.last(OFF, account=account) is not None:
+        raise Closed(f"account {account!r} was switched off by the custodian")
+
+
+def check_session(reads: Reads, session: str) -> None:
+    """Raises Closed for a session that was closed."""
+    if reads.last(CLOSED, session=session) is not None:
+        raise Closed(f"session {session} was closed: its history can be read, open a new one")

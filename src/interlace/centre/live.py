@@ -1,0 +1,58 @@
+"""What a live session is made of, besides its mechanism: its state here, and its centre."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from interlace.centre.records import Round, SessionRecord
+from interlace.core.mechanisms.play import State, start
+from interlace.query.plan import Plan
+
+Read = Callable[[Plan], tuple[int, ...]]
+Parse = Callable[[str], Plan]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The public state up to event ``seq``: a cache, rebuilt from the ledger at will."""
+
+    state: State
+    round: int = 0
+    seq: int = 0
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A round whose noise is drawn. It is this round that is stored, or none at that place."""
+
+    round: int
+    key: str | None
+    done: Round
+    cells: int
+    after: State
+
+
+@dataclass
+class Live:
+    """What all handles of a session in this process share."""
+
+    fold: Fold
+    drawn: Drawn | None = None
+    #: An older copy of the ledger was put back since it was opened.
+    void: bool = False
+
+    @classmethod
+    def of(cls, record: SessionRecord) -> Live:
+        return cls(Fold(start(record.mechanism)))
+
+
+@dataclass(frozen=True)
+class Host:
+    """What a session needs of its centre: SQL parsed, plans read, heads noted, and leave."""
+
+    parse: Parse
+    read: Read
+    stored: Callable[[], None]
+    #: Raises Closed when the session may not answer (any more).
+    check: Callable[[], None]
