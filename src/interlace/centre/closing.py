@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from interlace.centre.faults import disk_errors, reach
 from interlace.core.errors import Closed, ParameterError
 from interlace.ledger import Ledger
 from interlace.ledger.interface import Reads
@@ -28,18 +29,24 @@ def checked_expiry(expires: datetime | None) -> datetime | None:
     return expires
 
 
+@disk_errors()
 def switch_off(ledger: Ledger, account: str) -> None:
     """Record that the account answers nothing any more; once is enough."""
     with ledger.transaction() as transaction:
         if transaction.last(OFF, account=account) is None:
             transaction.append(OFF, account=account)
+        reach("close.before-commit")
+    reach("close.after-commit")
 
 
+@disk_errors()
 def close(ledger: Ledger, account: str, session: str) -> None:
     """Record that the session answers nothing any more; once is enough. Holds the session."""
     with ledger.acquire(session), ledger.transaction() as transaction:
         if transaction.last(CLOSED, session=session) is None:
             transaction.append(CLOSED, account=account, session=session)
+        reach("close.before-commit")
+    reach("close.after-commit")
 
 
 def check_account(reads: Reads, account: str, expires: datetime | None) -> None:

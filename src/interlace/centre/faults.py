@@ -32,6 +32,8 @@ Point = Literal[
     "ask.after-draw",
     "ask.before-commit",
     "ask.after-commit",
+    "close.before-commit",
+    "close.after-commit",
 ]
 """Where the centre can be made to fail: between two of the steps that must be one."""
 
