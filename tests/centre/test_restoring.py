@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -112,17 +113,34 @@ def test_two_copies_that_both_went_on_do_not_pass_for_each_other(
     il.open(folder).close()
 
 
-def test_a_session_opened_by_a_process_that_then_died_is_remembered(
-    folder: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(folder, tmp_path / "backup")
+def open_and_die(folder: Path) -> None:
+    """Open a session in a process that is killed before it can close anything."""
     victim = """
 import os, signal, sys
 import interlace as il
 il.open(sys.argv[1]).account("ada").open(il.mechanisms.SparseVector(epsilon=1), "people")
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    subprocess.run([sys.executable, "-c", victim, str(folder)], check=False, timeout=120)
+    command = [sys.executable, "-c", victim, str(folder)]
+    assert subprocess.run(command, check=False, timeout=120).returncode == -signal.SIGKILL
+
+
+def test_a_last_event_cut_in_half_on_the_disk_is_missed(folder: Path) -> None:
+    before = int(head_of(folder).split(":")[0])
+    open_and_die(folder)
+    log = folder / "ledger.sqlite3-wal"
+    with log.open("r+b") as file:
+        file.truncate(log.stat().st_size - 100)
+    with pytest.raises(il.LedgerCorrupt, match="is missing") as refused:
+        il.open(folder)
+    assert refused.value.event == before + 1
+
+
+def test_a_session_opened_by_a_process_that_then_died_is_remembered(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "backup")
+    open_and_die(folder)
     shutil.rmtree(folder)
     (tmp_path / "backup").rename(folder)
     with pytest.raises(il.LedgerCorrupt, match="is missing"):
@@ -276,6 +294,18 @@ def test_after_a_restore_nothing_can_be_asked_or_opened(restored: Path) -> None:
         assert centre.guarantee().spent == (il.PureDP(2), il.ZCDP(1))
     assert run("ledger", "verify", restored).exit_code == 0
     assert run("ledger", "show", restored).exit_code == 0
+
+
+def test_after_a_restore_no_generation_is_added(tmp_path: Path) -> None:
+    with clinic(tmp_path / "centre") as centre:
+        centre.fix_cap(il.PureDP(3))
+        centre.generation({"ada": il.PureDP(1)})
+    head = il.restore(tmp_path / "centre")
+    with il.open(tmp_path / "centre", head=str(head)) as centre:
+        with pytest.raises(il.Unproven, match="older copy"):
+            centre.generation({"eve": il.PureDP(1)})
+        assert centre.account("ada").remaining == il.PureDP(0)
+        centre.audit()
 
 
 def test_a_restore_tells_how_far_the_centre_had_come(restored: Path, tmp_path: Path) -> None:
