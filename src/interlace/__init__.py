@@ -45,7 +45,6 @@ if TYPE_CHECKING:
         Centre,
         CoalitionGuarantee,
         Session,
-        Statement,
     )
     from interlace.ledger import Head
 
@@ -86,7 +85,6 @@ __all__ = [
     "Session",
     "SessionHalted",
     "SessionVoid",
-    "Statement",
     "Unproven",
     "compose",
     "mechanisms",
@@ -131,7 +129,6 @@ def __getattr__(name: str) -> object:
         "Centre",
         "CoalitionGuarantee",
         "Session",
-        "Statement",
     }:
         from interlace import centre
 
