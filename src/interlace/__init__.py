@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Centre,
         CoalitionGuarantee,
         Session,
+        Statement,
     )
     from interlace.ledger import Head
 
@@ -85,6 +86,7 @@ __all__ = [
     "Session",
     "SessionHalted",
     "SessionVoid",
+    "Statement",
     "Unproven",
     "compose",
     "mechanisms",
@@ -129,6 +131,7 @@ def __getattr__(name: str) -> object:
         "Centre",
         "CoalitionGuarantee",
         "Session",
+        "Statement",
     }:
         from interlace import centre
 

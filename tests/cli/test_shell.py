@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,18 @@ def test_what_a_guarantee_prints_can_be_typed() -> None:
     for guarantee in (il.PureDP(0.1), il.ApproxDP(0.1, 1e-9), il.ZCDP(0.05)):
         shown = run("compose", f"10 x {guarantee!r}", "--delta", "1e-6")
         assert float(shown.output.split()[2]) == il.compose([(guarantee, 10)]).epsilon(1e-6)
+
+
+def test_ledger_statement_prints_or_writes_what_the_centre_states(folder: Path) -> None:
+    with il.open(folder) as centre:
+        stated = centre.statement()
+    shown = run("ledger", "statement", str(folder))
+    assert (shown.exit_code, shown.output) == (0, stated.markdown())
+    file = folder.parent / f"{folder.name}.json"
+    written = run("ledger", "statement", str(folder), "--json", "-o", str(file))
+    assert (written.exit_code, written.output) == (0, "")
+    assert json.loads(file.read_text(encoding="utf-8")) == stated.json()
+    assert _PLANTED not in file.read_text(encoding="utf-8").replace(str(stated.head), "")
+    nowhere = run("ledger", "statement", str(folder), "-o", str(folder / "no" / "where"))
+    assert nowhere.exit_code == 1
+    assert "Traceback" not in nowhere.output

@@ -7,6 +7,7 @@ from interlace.centre.centre import Centre
 from interlace.centre.coalition import CoalitionGuarantee
 from interlace.centre.restoring import restore
 from interlace.centre.session import Session
+from interlace.centre.statement import Statement
 
 __all__ = [
     "Account",
@@ -16,5 +17,6 @@ __all__ = [
     "Centre",
     "CoalitionGuarantee",
     "Session",
+    "Statement",
     "restore",
 ]

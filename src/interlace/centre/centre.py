@@ -18,6 +18,7 @@ from interlace.centre.audit import Audit, audit
 from interlace.centre.checks import (
     check_left_out,
     check_promise,
+    checked_coalition,
     checked_domain,
     checked_folder,
     checked_rule,
@@ -35,6 +36,7 @@ from interlace.centre.names import checked_name
 from interlace.centre.outside import Outside
 from interlace.centre.records import AccountRecord, SessionRecord
 from interlace.centre.session import Session
+from interlace.centre.statement import DELTAS, Statement, statement
 from interlace.core.composition import compose
 from interlace.core.composition.filters import Budget, Filter
 from interlace.core.errors import NotFound, ParameterError
@@ -256,12 +258,7 @@ class Centre:
         if coalition is None:
             members = self.accounts()
         else:
-            if isinstance(coalition, str) or not isinstance(coalition, Iterable):
-                raise ParameterError("coalition", "must be a list of account names")
-            names = [checked_name(name, "coalition") for name in coalition]
-            if not names or len(set(names)) < len(names):
-                raise ParameterError("coalition", "must name at least one account, each once")
-            members = [self.account(name) for name in names]
+            members = [self.account(name) for name in checked_coalition(coalition)]
         generations = {member.generation for member in members}
         # Quotas of several generations were not fixed in advance of each other: the cap was.
         capped = coalition is None or len(generations) > 1
@@ -271,6 +268,11 @@ class Centre:
             tuple(member.spent for member in members),
             self.cap if capped else None,
         )
+
+    def statement(self, deltas: Iterable[Real] = DELTAS) -> Statement:
+        """What this centre promises and what it does not, for a regulator: public facts only,
+        the same for the same ledger. Raises LedgerCorrupt for a chain that does not hold."""
+        return statement(self._ledger, deltas)
 
     def _account(self, record: AccountRecord) -> Account:
         return Account(self._ledger, record, self._datasets.find, self._session, self._outside)

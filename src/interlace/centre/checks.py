@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from interlace.centre.names import checked_name
@@ -71,6 +71,16 @@ def check_left_out(given: Mapping[str, object], why: str) -> None:
 def checked_domain(domain: str | None) -> str:
     """The name of a population of units. Raises ParameterError for one that is none."""
     return UNITS if domain is None else checked_name(domain, "domain")
+
+
+def checked_coalition(coalition: Iterable[str]) -> list[str]:
+    """The names of a coalition. Raises ParameterError for none or a repeated one."""
+    if isinstance(coalition, str) or not isinstance(coalition, Iterable):
+        raise ParameterError("coalition", "must be a list of account names")
+    names = [checked_name(name, "coalition") for name in coalition]
+    if not names or len(set(names)) < len(names):
+        raise ParameterError("coalition", "must name at least one account, each once")
+    return names
 
 
 def single(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from rich.console import Console
@@ -57,6 +58,15 @@ def verify_ledger(folder: Path, head: str | None, console: Console) -> None:
     console.print(f"head {found.head}", highlight=False, soft_wrap=True)
     if expected is None:
         console.print("Keep this head elsewhere: with --head, verify also sees what was cut off.")
+
+
+def statement_text(folder: Path, *, as_json: bool) -> str:
+    """The statement for the regulator, if the chain holds."""
+    with Centre(folder, create=False) as centre:
+        found = centre.statement()
+    if not as_json:
+        return found.markdown()
+    return json.dumps(found.json(), indent=2, ensure_ascii=False) + "\n"
 
 
 def rotate_keys(folder: Path, console: Console) -> None:

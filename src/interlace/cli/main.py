@@ -96,6 +96,24 @@ def verify(folder: Path, head: str | None) -> None:
 
 @ledger.command()
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--json", "as_json", is_flag=True, help="For a program: exact numbers as text.")
+@click.option("-o", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write it here.")
+def statement(folder: Path, as_json: bool, file: Path | None) -> None:
+    """What the centre promises and what it does not, for a regulator: Markdown or JSON."""
+    from interlace.cli.ledger import statement_text
+
+    text = statement_text(folder, as_json=as_json)
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.FileError(str(file), error.strerror) from None
+
+
+@ledger.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 def rotate(folder: Path) -> None:
     """Seal with a new key from now on. What was sealed before stays under the older ones."""
     from interlace.cli.ledger import rotate_keys
