@@ -8,9 +8,12 @@ import itertools
 import json
 import os
 import pickle
+import random
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ import pytest
 
 import interlace as il
 from tests.centre.support import ALL_SQL, clinic
-from tests.centre.worker import PATIENCE, SERVER, ended, race, start
+from tests.centre.worker import PATIENCE, SERVER, ended, race, start, toil
 from tests.checker import check
 
 m = il.mechanisms
@@ -90,6 +93,41 @@ def test_one_key_has_one_answer_and_all_get_the_same_bytes(
     with il.open(tmp_path / "clinic") as centre:
         [stored] = centre.session(session).history()
         assert got[0] == [1, repr(stored)]
+
+
+def _await_growth(side: Path) -> None:
+    """Wait until one more answer is acknowledged."""
+    size = side.stat().st_size if side.exists() else 0
+    end = time.monotonic() + PATIENCE
+    while not side.exists() or side.stat().st_size == size:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(60, marks=pytest.mark.soak)])
+def test_whoever_is_killed_at_any_time_takes_nothing_along(tmp_path: Path, kills: int) -> None:
+    folder, side = tmp_path / "clinic", tmp_path / "acknowledged"
+    with clinic(folder) as centre:
+        centre.account("ada", quota=il.ZCDP(2**20))
+        ada = centre.account("ada")
+        sessions = [
+            ada.open(m.Laplace(epsilon=1, answers=2**20), "people").id,
+            ada.open(m.GuessAndCheck(epsilon=1, tolerance=300), "people").id,
+        ]
+    rounds = 0
+    for kill in range(kills):
+        workers = [start(toil, folder, side, sessions) for _ in range(3)]
+        _await_growth(side)
+        time.sleep(random.Random(kill).random() / 4)
+        for worker in workers:
+            worker.kill()
+            worker.join(PATIENCE)
+        assert {worker.exitcode for worker in workers} == {-signal.SIGKILL}
+        assert check(folder, side) == []
+        with il.open(folder) as centre:
+            answers = centre.audit().answers
+        assert answers > rounds
+        rounds = answers
 
 
 def _storm(folder: Path, session: str, forks: int) -> None:

@@ -138,6 +138,15 @@ def deed_at(folder: Path, side: Path, deed: str, fault: str) -> None:
         DEEDS[deed](centre)
 
 
+def toil(folder: Path, side: Path, sessions: list[str]) -> None:
+    """Ask these sessions, in turn and without end, and acknowledge each answer."""
+    with il.open(folder) as centre:
+        laplace, guess = map(centre.session, sessions)
+        while True:
+            acknowledge(side, laplace, laplace.ask(WOMEN_SQL), None)
+            acknowledge(side, guess, guess.ask(ALL_SQL, guess=400), None)
+
+
 def race(
     folder: Path, out: Path, barrier: Barrier, threads: int, what: str, session: str | None
 ) -> None:
