@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import interlace as il
+from interlace.centre.registry import number
 from tests.centre.stated import DETAILS, build
 from tests.centre.support import clinic
 
@@ -49,7 +53,7 @@ def test_the_registry_asks_for_what_only_the_custodian_knows(
         ("privacy_loss", "privacy_parameters", {"epsilon": 0.01}),
         ("accounting", "composition", "parallel"),
         ("basic", "colour", "red"),
-        ("basic", "region", ""),
+        ("basic", "region", " "),
         ("basic", "name", object()),
         ("implementation", "preprocessing", 3),
     ],
@@ -120,3 +124,8 @@ def test_the_registrys_point_lies_where_there_is_an_epsilon(tmp_path: Path) -> N
         found = centre.statement().registry(DETAILS)["privacy_loss"]["privacy_parameters"]
         assert 1e-5 < found["delta"] < 2e-5
         assert found["epsilon"] >= centre.guarantee().epsilon(found["delta"])
+
+
+@given(st.fractions(0, 10**9) | st.fractions(0, Fraction(1, 10**320)) | st.just(Fraction(10**400)))
+def test_a_number_of_the_registry_prints_as_an_upper_end(value: Fraction) -> None:
+    assert Fraction(json.dumps(number(value), allow_nan=False)) >= value

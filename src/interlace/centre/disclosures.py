@@ -23,10 +23,10 @@ ODOMETER = (
 
 COALITION = (
     "Against all analysts pooling everything they were answered; that they do not collude is not "
-    "assumed. Accounts that are created together have quotas fixed in advance, which compose by "
-    "the concurrent composition theorems, however the questions are interleaved (Lyu 2022). "
-    "Accounts that are created after answers have left are a generation of their own, and all "
-    "generations stay within a cap that was fixed before the first."
+    "assumed. Quotas that are fixed before the first answer leaves compose by the concurrent "
+    "composition theorems, however the questions are interleaved (Lyu 2022). Where accounts may be "
+    "added later, those created together form a generation, and all generations stay within a cap "
+    "that was fixed before the first."
 )
 
 RULES: Mapping[str, str] = {

@@ -7,6 +7,7 @@ knows is asked for, by name, and not guessed.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,8 @@ _ASKED: Mapping[str | None, tuple[str, ...]] = {
     "dp_variant": ("unprotected_quantities",),
     "implementation": ("justification",),
 }
+#: Beyond it a float may be infinite.
+_LARGEST = 10**300
 #: What the custodian may add to the centre's own words.
 _ADDED: Mapping[str | None, tuple[str, ...]] = {
     "deployment_model": ("actors",),
@@ -91,7 +94,7 @@ def _check_value(name: str, value: object) -> None:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):
         raise ParameterError(name, "must be text, or what JSON can hold") from None
-    if value is None or value in ("", [], {}):
+    if value is None or value in ([], {}) or (isinstance(value, str) and not value.strip()):
         raise ParameterError(name, "is empty: only the custodian knows it")
     if name in _names(_ADDED) and not isinstance(value, str):
         raise ParameterError(name, "must be text")
@@ -144,9 +147,9 @@ def _parameters(statement: Statement) -> tuple[str, dict[str, float], str]:
         f"{_theorems(statement)}"
     )
     if len(pure) == len(promised):
-        return "Pure DP", {"epsilon": _number(sum(pure, Fraction(0)))}, details
+        return "Pure DP", {"epsilon": number(sum(pure, Fraction(0)))}, details
     if len(rhos) == len(promised):
-        return "Zero-Concentrated DP", {"rho": _number(sum(rhos, Fraction(0)))}, details
+        return "Zero-Concentrated DP", {"rho": number(sum(rhos, Fraction(0)))}, details
     return "Approximate DP", _point(statement, promised), details
 
 
@@ -154,10 +157,10 @@ def _point(statement: Statement, promised: list[Budget]) -> dict[str, float]:
     """One point of the curve: the quota's own where there is one, else the first that is
     finite."""
     if len(promised) == 1 and isinstance(only := promised[0], ApproxDP):
-        return {"epsilon": _number(only.epsilon0), "delta": _number(only.delta0)}
+        return {"epsilon": number(only.epsilon0), "delta": number(only.delta0)}
     for row in _finite(statement):
-        delta = _number(Fraction(row["delta"]))
-        return {"epsilon": float(row["epsilon_at_most"]), "delta": delta}
+        delta = number(Fraction(row["delta"]))
+        return {"epsilon": number(Fraction(row["epsilon_at_most"])), "delta": delta}
     return _beyond_the_leaks(statement, promised)
 
 
@@ -171,13 +174,22 @@ def _beyond_the_leaks(statement: Statement, promised: list[Budget]) -> dict[str,
     leaks = [quota.delta0 for quota in promised if isinstance(quota, ApproxDP)]
     delta = min(Fraction(1), sum(leaks, Fraction(0)) + Fraction(1, 10**9))
     assert statement.coalition is not None
-    epsilon = certified(statement.coalition.epsilon(delta))
-    return {"epsilon": float(epsilon), "delta": _number(delta)}
+    epsilon = Fraction(certified(statement.coalition.epsilon(delta)))
+    return {"epsilon": number(epsilon), "delta": number(delta)}
 
 
-def _number(value: Fraction) -> float:
-    """A float whose shortest decimal, which JSON prints, is not below ``value``."""
-    return float(upper(value))
+def number(value: Fraction) -> float:
+    """A number that JSON prints as a decimal which is not below ``value``.
+
+    >>> number(Fraction(1, 3)), number(Fraction(1, 10**400))
+    (0.333333333334, 5e-324)
+    """
+    if value > _LARGEST:
+        return math.ceil(value)  # JSON has no infinity, and integers of any length
+    found = float(upper(value))
+    while Fraction(repr(found)) < value:  # among the least floats digits are lost
+        found = math.nextafter(found, math.inf)
+    return found
 
 
 def _theorems(statement: Statement) -> str:
