@@ -12,6 +12,7 @@ import os
 import threading
 import weakref
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -24,6 +25,9 @@ from interlace.query.rewrite import rewrite
 #: Of a DuckDB connection.
 Settings = dict[str, str | bool | int | float | list[str]]
 
+#: How often a read is told to end, 20 ms apart, before it is left to end by itself.
+_PATIENCE = 100
+
 #: All that a forked child must forget.
 _engines: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
 
@@ -33,10 +37,16 @@ class DuckDBEngine:
 
     Nothing is opened before the first read. ``memory`` bounds what DuckDB may hold,
     ``threads`` its parallelism; beyond memory it spills into ``.spill`` beside the snapshot.
+    A read that takes longer than ``seconds`` is ended and fails as any other.
     """
 
-    def __init__(self, snapshot: Snapshot, *, memory: str = "1GB", threads: int = 2) -> None:
+    def __init__(
+        self, snapshot: Snapshot, *, memory: str = "1GB", threads: int = 2, seconds: float = 600
+    ) -> None:
+        if not 0 < seconds <= threading.TIMEOUT_MAX:
+            raise ParameterError("seconds", f"must be above 0, got {seconds}")
         self._snapshot = snapshot
+        self._seconds = seconds
         self._limits: Settings = {"memory_limit": memory, "threads": threads}
         self._lock = threading.Lock()
         self._closed = False
@@ -47,20 +57,19 @@ class DuckDBEngine:
         """The exact answer, one integer for each cell.
 
         Raises ParameterError for a plan over another dataset; EngineError if the engine is
-        closed or fails, or if the file is missing or is not the one that was registered.
+        closed, fails or takes too long, or if the file is missing or is not the one that was
+        registered. An interrupt from the keyboard ends the read and stays what it is.
         """
         if plan.dataset != self._snapshot.dataset:
             raise ParameterError("plan", "was made for another dataset than this snapshot's")
         statement = rewrite(plan, "duckdb", CATALOG)
         connection = self._current()
-        # A connection shared by threads fails; a cursor is a connection of its own, which
-        # lives on when the engine is closed. Whatever happens may depend on data.
-        with (
-            contextlib.suppress(Exception),
-            contextlib.closing(connection.cursor()) as cursor,
-        ):
-            row = cursor.execute(statement).fetchone()
-            return tuple(int(value) for value in row or ())
+        # Whatever happens may depend on data, so all of it has one form.
+        with contextlib.suppress(Exception):
+            # A connection shared by threads fails; a cursor is a connection of its own, which
+            # lives on when the engine is closed.
+            row = _fetched(connection.cursor(), statement, self._seconds)
+            return tuple(int(value) for value in row)
         raise failure()
 
     def close(self) -> None:
@@ -102,6 +111,32 @@ class DuckDBEngine:
         # One reference more than there are holders: not even the end of the process frees it.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
         self._connection = None
+
+
+def _fetched(cursor: duckdb.DuckDBPyConnection, statement: str, seconds: float) -> tuple[Any, ...]:
+    """The one row of a statement; the cursor is used up. Raises an Exception if it fails or
+    takes longer than ``seconds``."""
+    rows: list[tuple[Any, ...]] = []
+
+    def run() -> None:
+        with contextlib.suppress(Exception), contextlib.closing(cursor):
+            rows.extend(cursor.execute(statement).fetchall())
+
+    # In a thread of its own: in the main one DuckDB would hold back an interrupt from the
+    # keyboard until it is done, and then turn it into an error of its own.
+    worker = threading.Thread(target=run, name="interlace read", daemon=True)
+    try:
+        worker.start()
+        worker.join(seconds)
+    finally:
+        for _ in range(_PATIENCE):
+            if not worker.is_alive():
+                break
+            # Again and again: one that comes before the statement began goes unheard.
+            with contextlib.suppress(duckdb.Error):  # it is done and closed just now
+                cursor.interrupt()
+            worker.join(0.02)
+    return rows[0]
 
 
 def _settings(path: Path) -> Settings:
