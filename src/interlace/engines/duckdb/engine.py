@@ -96,9 +96,10 @@ class DuckDBEngine:
         with contextlib.suppress(duckdb.Error, OSError):
             if file_digest(path) != self._snapshot.digest:
                 raise EngineError(f"the snapshot {path} is not the one that was registered")
-            connection = duckdb.connect(config=_settings(path) | self._limits)
-            _lock_down(connection, path)
-            stored = connection.execute(f"SELECT dataset FROM {CATALOG}.declaration").fetchone()
+            with _opening:
+                connection = duckdb.connect(config=_settings(path) | self._limits)
+                _lock_down(connection, path)
+                stored = connection.execute(f"SELECT dataset FROM {CATALOG}.declaration").fetchone()
             if stored is None or stored[0] != self._snapshot.dataset.to_json():
                 raise EngineError(f"the snapshot {path} was registered under another declaration")
             return connection
@@ -156,6 +157,14 @@ def _lock_down(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     connection.execute(f"ATTACH '{escaped}' AS {CATALOG} (READ_ONLY)")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
+
+
+#: A fork waits while DuckDB opens: what it sets up once in a process would stay half made in
+#: the child, which would wait for that for ever.
+_opening = threading.Lock()
+os.register_at_fork(
+    before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_opening.release
+)
 
 
 def _after_fork() -> None:
