@@ -161,7 +161,7 @@ def _storm(folder: Path, session: str, forks: int) -> None:
         assert statuses == [0] * forks
 
 
-@pytest.mark.parametrize("forks", [4, pytest.param(100, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("forks", [4, pytest.param(60, marks=pytest.mark.soak)])
 def test_forks_in_a_storm_of_threads_share_the_session(tmp_path: Path, forks: int) -> None:
     with clinic(tmp_path / "clinic") as centre:
         ada = centre.account("ada", quota=il.PureDP(1))
