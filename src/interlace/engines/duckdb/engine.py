@@ -18,6 +18,7 @@ import duckdb
 
 from interlace.core.errors import EngineError, ParameterError
 from interlace.engines.base import Snapshot, failure
+from interlace.engines.duckdb.forks import busy
 from interlace.engines.duckdb.register import CATALOG, file_digest
 from interlace.query.plan import Plan
 from interlace.query.rewrite import rewrite
@@ -63,14 +64,15 @@ class DuckDBEngine:
         if plan.dataset != self._snapshot.dataset:
             raise ParameterError("plan", "was made for another dataset than this snapshot's")
         statement = rewrite(plan, "duckdb", CATALOG)
-        connection = self._current()
-        # Whatever happens may depend on data, so all of it has one form.
-        with contextlib.suppress(Exception):
-            # A connection shared by threads fails; a cursor is a connection of its own, which
-            # lives on when the engine is closed.
-            row = _fetched(connection.cursor(), statement, self._seconds)
-            return tuple(int(value) for value in row)
-        raise failure()
+        with busy():
+            connection = self._current()
+            # Whatever happens may depend on data, so all of it has one form.
+            with contextlib.suppress(Exception):
+                # A connection shared by threads fails; a cursor is a connection of its own,
+                # which lives on when the engine is closed.
+                row = _fetched(connection.cursor(), statement, self._seconds)
+                return tuple(int(value) for value in row)
+            raise failure()
 
     def close(self) -> None:
         """Lets go of the snapshot; the last read that runs gives it back.
@@ -96,10 +98,9 @@ class DuckDBEngine:
         with contextlib.suppress(duckdb.Error, OSError):
             if file_digest(path) != self._snapshot.digest:
                 raise EngineError(f"the snapshot {path} is not the one that was registered")
-            with _opening:
-                connection = duckdb.connect(config=_settings(path) | self._limits)
-                _lock_down(connection, path)
-                stored = connection.execute(f"SELECT dataset FROM {CATALOG}.declaration").fetchone()
+            connection = duckdb.connect(config=_settings(path) | self._limits)
+            _lock_down(connection, path)
+            stored = connection.execute(f"SELECT dataset FROM {CATALOG}.declaration").fetchone()
             if stored is None or stored[0] != self._snapshot.dataset.to_json():
                 raise EngineError(f"the snapshot {path} was registered under another declaration")
             return connection
@@ -157,14 +158,6 @@ def _lock_down(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     connection.execute(f"ATTACH '{escaped}' AS {CATALOG} (READ_ONLY)")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-
-
-#: A fork waits while DuckDB opens: what it sets up once in a process would stay half made in
-#: the child, which would wait for that for ever.
-_opening = threading.Lock()
-os.register_at_fork(
-    before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_opening.release
-)
 
 
 def _after_fork() -> None:
