@@ -348,3 +348,16 @@ def test_a_restore_asks_first_and_refuses_what_does_not_hold(folder: Path, tmp_p
         il.restore(folder)
     with pytest.raises(il.LedgerError, match="no ledger"):
         il.restore(tmp_path)
+
+
+def test_a_handle_that_lived_through_a_restore_answers_nothing_more(tmp_path: Path) -> None:
+    with clinic(tmp_path / "centre") as centre:
+        session = centre.account("ada", quota=il.PureDP(1)).open(
+            il.mechanisms.Laplace(epsilon=0.1, answers=3), "people"
+        )
+        answer = session.ask(ALL_SQL)
+        il.restore(tmp_path / "centre")
+        with pytest.raises(il.SessionVoid):
+            session.ask(ALL_SQL)
+        assert session.left == 0
+        assert session.history() == [answer]

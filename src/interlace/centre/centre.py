@@ -42,7 +42,7 @@ from interlace.core.composition.filters import Budget, Filter
 from interlace.core.errors import NotFound, ParameterError
 from interlace.core.exact import Real, rational
 from interlace.engines.duckdb.sources import Source
-from interlace.ledger import ACCOUNT, RESTORED, SESSION, Event, Head, Ledger, SQLiteLedger
+from interlace.ledger import ACCOUNT, SESSION, Event, Head, Ledger, SQLiteLedger
 from interlace.query.columns import Column
 from interlace.query.schema import Dataset
 
@@ -281,15 +281,13 @@ class Centre:
         record = SessionRecord.read(event)
         name, datasets = record.dataset, self._datasets
         live = self._live.setdefault(record.id, Live.of(record))
-        restored = self._ledger.last(RESTORED)
-        live.void = restored is not None and event.seq < restored.seq
         account = self._ledger.last(ACCOUNT, account=record.account)
         assert account is not None
         expires = AccountRecord.read(account).expires
 
         def check() -> None:
             check_account(self._ledger, record.account, expires)
-            check_session(self._ledger, record.id)
+            check_session(self._ledger, record.id, event.seq)
 
         host = Host(
             parse=lambda sql: datasets.plan(name, sql),

@@ -7,8 +7,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from interlace.centre.faults import disk_errors, reach
-from interlace.core.errors import Closed, ParameterError
-from interlace.ledger import Ledger
+from interlace.core.errors import Closed, ParameterError, SessionVoid
+from interlace.ledger import RESTORED, Ledger
 from interlace.ledger.interface import Reads
 
 #: An account that its custodian switched off.
@@ -57,7 +57,14 @@ def check_account(reads: Reads, account: str, expires: datetime | None) -> None:
         raise Closed(f"account {account!r} was switched off by the custodian")
 
 
-def check_session(reads: Reads, session: str) -> None:
-    """Raises Closed for a session that was closed."""
+def check_session(reads: Reads, session: str, opened: int) -> None:
+    """Raises SessionVoid for a session, opened by event ``opened``, that the restoring of an
+    older copy made void, and Closed for one that was closed."""
+    restored = reads.last(RESTORED)
+    if restored is not None and opened < restored.seq:
+        raise SessionVoid(
+            f"session {session} was opened before the centre was restored from an older copy: its "
+            "history can be read, it answers nothing more"
+        )
     if reads.last(CLOSED, session=session) is not None:
         raise Closed(f"session {session} was closed: its history can be read, open a new one")

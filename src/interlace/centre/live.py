@@ -39,8 +39,6 @@ class Live:
 
     fold: Fold
     drawn: Drawn | None = None
-    #: An older copy of the ledger was put back since it was opened.
-    void: bool = False
 
     @classmethod
     def of(cls, record: SessionRecord) -> Live:
@@ -54,5 +52,5 @@ class Host:
     parse: Parse
     read: Read
     stored: Callable[[], None]
-    #: Raises Closed when the session may not answer (any more).
+    #: Raises Closed or SessionVoid when the session answers nothing more.
     check: Callable[[], None]

@@ -19,7 +19,7 @@ from interlace.centre.noise import POOL
 from interlace.centre.questions import Question
 from interlace.centre.records import Round, SessionRecord, decode_secrets
 from interlace.core.composition.filters import Budget
-from interlace.core.errors import KeyConflict, LedgerCorrupt, SessionHalted, SessionVoid
+from interlace.core.errors import Closed, KeyConflict, LedgerCorrupt, SessionHalted, SessionVoid
 from interlace.core.exact import Real, rational
 from interlace.core.mechanisms.codec import Served
 from interlace.core.mechanisms.play import Respond, leaves, play
@@ -87,9 +87,11 @@ class Session:
     @property
     def left(self) -> int:
         """How many answers (sparse vector: passes) may still be given."""
-        if self._live.void:
-            return 0
         with self._ledger.acquire(self.id):
+            try:
+                self._host.check()
+            except (Closed, SessionVoid):
+                return 0
             return self.mechanism.left(self._latest().state.public)
 
     def replay(self) -> int:
@@ -144,11 +146,6 @@ class Session:
         anything or draws noise. LedgerError says that the answer could not be stored: once
         drawn it is kept, and is stored before anything else is answered.
         """
-        if self._live.void:
-            raise SessionVoid(
-                f"session {self.id} was opened before the centre was restored from an older copy: "
-                "its history can be read, it answers nothing more"
-            )
         question = Question.of(sql, at_least=at_least, at_most=at_most, guess=guess)
         if key is not None:
             checked_name(key, "key")
