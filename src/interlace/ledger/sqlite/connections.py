@@ -39,6 +39,14 @@ _PRAGMAS = (
 )
 
 
+class _Connection(sqlite3.Connection):
+    """Closes itself when the pool lets go of it after an error: Python 3.13 warns of one that
+    is left to the collector."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 class Connections:
     """Connections to one database that exists, lent to one thread at a time."""
 
@@ -68,6 +76,7 @@ class Connections:
             f"{self._path.absolute().as_uri()}?mode=rw",  # never make an empty database
             uri=True,
             timeout=_BUSY_SECONDS,
+            factory=_Connection,
             isolation_level=None,  # BEGIN and COMMIT are ours
             check_same_thread=False,  # the pool lends to one thread at a time
         )
