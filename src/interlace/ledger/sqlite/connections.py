@@ -44,7 +44,8 @@ class _Connection(sqlite3.Connection):
     is left to the collector."""
 
     def __del__(self) -> None:
-        self.close()
+        with contextlib.suppress(sqlite3.ProgrammingError):  # it never came to be open
+            self.close()
 
 
 class Connections:
