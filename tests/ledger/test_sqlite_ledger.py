@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pytest
 from interlace.core.errors import AlreadyRecorded, LedgerCorrupt, LedgerError, ParameterError
 from interlace.ledger import SQLiteLedger, canonical, statements
 from interlace.ledger.statements import Selection
+from interlace.ledger.transaction import SQLTransaction
 
 #: What a session and its answers must carry.
 OF_S: dict[str, Any] = {"dataset": "liver", "account": "ada", "session": "s"}
@@ -146,7 +148,8 @@ def test_a_log_without_its_database_is_not_taken_for_a_new_ledger(tmp_path: Path
 
 def test_a_database_that_vanishes_is_not_made_again(tmp_path: Path) -> None:
     with SQLiteLedger(tmp_path) as ledger:
-        ledger._connections._engine.dispose()  # as a fork would; the next use connects anew
+        ledger._connections.before_fork()  # the next use connects anew
+        ledger._connections.after_fork_in_parent()
         (tmp_path / "ledger.sqlite3").unlink()
         with pytest.raises(LedgerError, match="unable to open"), ledger.transaction():
             pass
@@ -180,10 +183,18 @@ def test_an_error_of_the_caller_is_the_callers(tmp_path: Path) -> None:
     assert caught.value is mine
 
 
+def driver(transaction: SQLTransaction) -> sqlite3.Connection:
+    """What a transaction runs its statements on."""
+    runs = transaction._runs
+    assert isinstance(runs, partial)
+    assert isinstance(runs.args[0], sqlite3.Connection)
+    return runs.args[0]
+
+
 def test_a_full_disk_is_told_without_contents(tmp_path: Path) -> None:
     with SQLiteLedger(tmp_path) as ledger:
         with ledger.transaction() as transaction:
-            transaction._connection.exec_driver_sql("PRAGMA max_page_count = 1")
+            driver(transaction).execute("PRAGMA max_page_count = 1")
             with pytest.raises(LedgerError) as caught:
                 transaction.append("note", body={"x": "private" * 10_000}, secret=b"private")
         assert "full" in str(caught.value)
@@ -207,10 +218,10 @@ def test_no_error_of_an_answer_brings_the_answer_along(tmp_path: Path) -> None:
                 with pytest.raises(AlreadyRecorded) as refused:
                     transaction.append("answer", **answer, **again)
                 assert bare(refused.value)
-            transaction._connection.exec_driver_sql("PRAGMA query_only = ON")
+            driver(transaction).execute("PRAGMA query_only = ON")
             with pytest.raises(LedgerError, match="readonly") as failed:
                 transaction.append("answer", **answer, round=3)
-            transaction._connection.exec_driver_sql("PRAGMA query_only = OFF")
+            driver(transaction).execute("PRAGMA query_only = OFF")
             assert bare(failed.value)
             with pytest.raises(ParameterError) as half:
                 transaction.append("answer", **{**answer, "body": {"x": "private\ud800"}}, round=3)
@@ -305,7 +316,7 @@ def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
     """What no test can bring about is a loss of power; so the settings are read."""
     with SQLiteLedger(tmp_path) as ledger, ledger.transaction() as transaction:
         settings = {
-            name: transaction._connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            name: driver(transaction).execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("journal_mode", "synchronous", "fullfsync", "checkpoint_fullfsync")
         }
     assert settings == {
@@ -355,7 +366,7 @@ def test_every_selection_is_served_by_its_index(
 def explain(folder: Path, statement: object, values: dict[str, object]) -> list[str]:
     with SQLiteLedger(folder) as ledger, ledger.transaction() as transaction:
         text = str(statement)
-        rows = transaction._connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)
+        rows = driver(transaction).execute(f"EXPLAIN QUERY PLAN {text}", values)
         return [str(row[-1]) for row in rows]
 
 
@@ -379,16 +390,15 @@ def steps(folder: Path, history: int) -> int:
                 taken[0] += 1
                 return 0
 
-            driver = transaction._connection.connection.dbapi_connection
-            assert isinstance(driver, sqlite3.Connection)
-            driver.set_progress_handler(step, 10)
+            connection = driver(transaction)
+            connection.set_progress_handler(step, 10)
             transaction.append("answer", **OF_S, round=history, key="last")
             assert transaction.last("answer", session="s", account="ada") is not None
             assert transaction.last("answer", account="ada") is not None
             assert transaction.last("session", session="s") is None
             assert list(transaction.events("answer", session="s", after=history)) != []
             assert transaction.answer_by_key("s", "5") is not None
-            driver.set_progress_handler(None, 0)
+            connection.set_progress_handler(None, 0)
     return taken[0]
 
 

@@ -40,6 +40,8 @@ def scale_up(value: Real, name: str) -> Fraction:
 class Law(Protocol):
     """The law of an integer, symmetric about 0. Probabilities are enclosures."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def size(self) -> int:
         """How many integers one draw has: 1, except for a ``Vector``."""

@@ -76,12 +76,10 @@ class SQLTransaction(SQLReads):
 
     def __init__(
         self,
-        connection: sa.Connection,
-        run: Callable[[sa.Connection, sa.Executable, dict[str, Any]], statements.Rows],
+        run: Callable[[sa.Executable, dict[str, Any]], statements.Rows],
         holds: Callable[[str], bool],
         start: Head,
     ) -> None:
-        self._connection = connection
         self._runs = run
         self._holds = holds
         self._thread: int | None = threading.get_ident()
@@ -142,7 +140,7 @@ class SQLTransaction(SQLReads):
 
     def _inserted(self, row: dict[str, Any]) -> bool:
         try:
-            self._runs(self._connection, statements.INSERT, row)
+            self._runs(statements.INSERT, row)
         except AlreadyRecorded:
             return False
         return True
@@ -161,7 +159,7 @@ class SQLTransaction(SQLReads):
 
     def _run(self, statement: sa.Select[Any], values: dict[str, Any]) -> statements.Rows:
         self._check()
-        return self._runs(self._connection, statement, values)
+        return self._runs(statement, values)
 
     def _check(self) -> None:
         if self._thread != threading.get_ident():

@@ -93,6 +93,9 @@ class Plan:
                 f"digit; the limit is 2^32",
             )
 
+    def __hash__(self) -> int:
+        return hash(self.text)  # once for all: its parts hold long lists
+
     @property
     def size(self) -> int:
         """The number of cells."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from functools import lru_cache
 from typing import final
 
 from interlace.core.errors import ParameterError
@@ -96,7 +97,7 @@ class Additive(ABC):
 
         The value lies in that range, so the cut brings the answer no further from it."""
         del secret, public
-        radius = self.within(query.plan, CONFIDENCE).radius
+        radius = _radius(self.law(query))
         values = tuple(max(-LARGEST_INTEGER, min(LARGEST_INTEGER, v)) for v in outcome)
         spans = tuple((v - radius, v + radius) for v in values)
         return Answer(values[0] if len(values) == 1 else values, None, spans)
@@ -105,3 +106,8 @@ class Additive(ABC):
     def after(self, public: int, query: Query, answer: Answer) -> int:
         del query, answer
         return public - 1
+
+
+@lru_cache(maxsize=1024)
+def _radius(law: Law) -> int:
+    return law.radius(CONFIDENCE)

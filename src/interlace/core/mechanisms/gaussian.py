@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import final
 
 from interlace.core.composition import Composition, compose
@@ -65,8 +65,13 @@ class Gaussian(Additive):
     def law(self, query: Query) -> Law:
         """The noise of one answer: sigma in proportion to the plan's l2 sensitivity."""
         squared = max(1, query.plan.sensitivity.l2_squared)
-        sigma = proportional(_root(self.sigma**2 * squared / self.sensitivity**2))
-        return cells(DiscreteGaussian(sigma), query.plan.size)
+        return _law(self.sigma, squared, self.sensitivity, query.plan.size)
+
+
+@lru_cache(maxsize=1024)
+def _law(sigma: Fraction, squared: int, sensitivity: int, size: int) -> Law:
+    wide = proportional(_root(sigma**2 * squared / sensitivity**2))
+    return cells(DiscreteGaussian(wide), size)
 
 
 def _root(square: Fraction) -> Fraction:

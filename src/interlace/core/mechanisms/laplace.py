@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import final
 
 from interlace.core.composition import Composition, compose
@@ -61,5 +61,9 @@ class Laplace(Additive):
     def law(self, query: Query) -> Law:
         """The noise of one answer: its scale in proportion to the plan's l1 sensitivity."""
         bound = max(1, query.plan.sensitivity.l1)
-        scale = proportional(self.scale * bound / self.sensitivity)
-        return cells(DiscreteLaplace(scale), query.plan.size)
+        return _law(self.scale, bound, self.sensitivity, query.plan.size)
+
+
+@lru_cache(maxsize=1024)
+def _law(scale: Fraction, bound: int, sensitivity: int, size: int) -> Law:
+    return cells(DiscreteLaplace(proportional(scale * bound / sensitivity)), size)

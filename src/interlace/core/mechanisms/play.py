@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from interlace.core.errors import SessionHalted
 from interlace.core.laws import Law
@@ -17,6 +18,7 @@ from interlace.core.mechanisms.protocol import (
     Mechanism,
     Public,
     Secret,
+    composite,
 )
 from interlace.core.queries import Query
 
@@ -37,23 +39,23 @@ class State:
 
 def openings(mechanism: Mechanism | Composite, draw: Callable[[Law], Secret]) -> Secrets:
     """The secrets of a new session, each leaf's drawn independently (R5)."""
-    if isinstance(mechanism, Composite):
-        return {name: openings(child, draw) for name, child in mechanism.children.items()}
-    return draw(mechanism.opening())
+    whole = composite(mechanism)
+    if whole is not None:
+        return {name: openings(child, draw) for name, child in whole.children.items()}
+    return draw(cast("Mechanism", mechanism).opening())
 
 
 def leaves(mechanism: Mechanism | Composite) -> int:
     """How many mechanisms without children it is made of."""
-    if isinstance(mechanism, Composite):
-        return sum(leaves(child) for child in mechanism.children.values())
-    return 1
+    whole = composite(mechanism)
+    return 1 if whole is None else sum(leaves(child) for child in whole.children.values())
 
 
 def start(mechanism: Mechanism | Composite) -> State:
     """The public state before the first answer."""
-    if isinstance(mechanism, Composite):
-        return State(mechanism.start(), {n: start(c) for n, c in mechanism.children.items()})
-    return State(mechanism.start())
+    whole = composite(mechanism)
+    children = {} if whole is None else {n: start(c) for n, c in whole.children.items()}
+    return State(mechanism.start(), children)
 
 
 def play(
@@ -69,12 +71,13 @@ def play(
     """
     if mechanism.left(state.public) == 0:
         raise SessionHalted("this session has given all the answers it was opened for")
-    if not isinstance(mechanism, Composite):
+    whole = composite(mechanism)
+    if whole is None:
         assert isinstance(secrets, tuple)
-        answer = respond(mechanism, secrets, state.public, query)
+        answer = respond(cast("Mechanism", mechanism), secrets, state.public, query)
         return answer, State(mechanism.after(state.public, query, answer))
     assert isinstance(secrets, Mapping)
-    program = mechanism.program(state.public, query)
+    program = whole.program(state.public, query)
     children = dict(state.children)
     reply: Answer | None = None
     while True:
@@ -84,5 +87,5 @@ def play(
         except StopIteration as done:
             answer = done.value
             return answer, State(mechanism.after(state.public, query, answer), children)
-        child = mechanism.children[name]
+        child = whole.children[name]
         reply, children[name] = play(child, secrets[name], children[name], asked, respond)

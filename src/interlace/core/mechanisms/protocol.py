@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from functools import lru_cache
+from typing import Any, Protocol, cast
 
 from interlace.core.composition import Composition
 from interlace.core.laws import Law
@@ -103,7 +104,6 @@ class Mechanism(Protocol):
 Program = Generator[tuple[str, Query], Answer, Answer]
 
 
-@runtime_checkable
 class Composite(Protocol):
     """A public program over child mechanisms, which it may interleave at will.
 
@@ -130,3 +130,18 @@ class Composite(Protocol):
     def start(self) -> Public: ...
 
     def after(self, public: Public, query: Query, answer: Answer) -> Public: ...
+
+
+def composite(mechanism: Mechanism | Composite) -> Composite | None:
+    """The mechanism if it is a composite; None for a leaf, which answers by itself.
+
+    >>> from interlace.core.mechanisms.laplace import Laplace
+    >>> composite(Laplace(epsilon=1)) is None
+    True
+    """
+    return cast("Composite", mechanism) if _has_program(type(mechanism)) else None
+
+
+@lru_cache
+def _has_program(kind: type) -> bool:
+    return hasattr(kind, "program")

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import sqlite3
 import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.dialects import sqlite
 
 from interlace.core.errors import AlreadyRecorded, LedgerCorrupt, LedgerError
 from interlace.ledger.sqlite.schema import OLD_COPY
@@ -30,6 +32,8 @@ _T = TypeVar("_T")
 _BUSY_SECONDS = 60
 #: In seconds, for blocks of other threads that should be short.
 _PATIENCE = 10
+#: How many connections are kept open while nobody uses them.
+_KEPT = 8
 #: For every connection.
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a commit has reached the disk when it returns
@@ -40,8 +44,8 @@ _PRAGMAS = (
 
 
 class _Connection(sqlite3.Connection):
-    """Closes itself when the pool lets go of it after an error: Python 3.13 warns of one that
-    is left to the collector."""
+    """Closes itself when nobody has it any more: Python 3.13 warns of one that is left to the
+    collector."""
 
     def __del__(self) -> None:
         with contextlib.suppress(sqlite3.ProgrammingError):  # it never came to be open
@@ -53,16 +57,8 @@ class Connections:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._engine = sa.create_engine(
-            "sqlite+pysqlite://",
-            creator=self._connect,
-            poolclass=sa.QueuePool,
-            pool_size=8,
-            max_overflow=-1,
-            hide_parameters=True,  # an error must not print a secret
-        )
-        sa.event.listen(self._engine, "begin", _begin)
-        self._closer = weakref.finalize(self, self._engine.dispose)
+        self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue(_KEPT)
+        self._closer = weakref.finalize(self, _close_all, self._idle)
         self._closed = self._broken = self._broken_in_child = False
         self._reset()
         _alive.add(self)
@@ -86,25 +82,40 @@ class Connections:
         return connection
 
     @contextlib.contextmanager
-    def lend(self, *, immediate: bool = False) -> Iterator[sa.Connection]:
-        """A connection for a block: a snapshot for reading, or ``immediate``ly for writing.
+    def lend(self, *, immediate: bool = False) -> Iterator[sqlite3.Connection]:
+        """A connection for a block: for reading, where each statement sees what is committed
+        then, or ``immediate``ly for writing, in one transaction.
 
         Committed when the block ends, rolled back when it raises. In a child that was forked
         inside the block, the end does nothing: the transaction is the parent's.
         """
         process = os.getpid()
         with self._using():
-            connection = translated(self._engine.connect)
+            connection = self._taken()
             try:
-                translated(connection.execution_options(interlace_immediate=immediate).begin)
+                if immediate:
+                    translated(lambda: connection.execute("BEGIN IMMEDIATE"))
                 yield connection
-                if os.getpid() == process:
+                if immediate and os.getpid() == process:
                     translated(connection.commit)
             finally:
                 if os.getpid() == process:
-                    translated(connection.close)  # rolls back what was not committed
+                    self._give_back(connection)
                 else:
                     _inherited.append(connection)
+
+    def _taken(self) -> sqlite3.Connection:
+        with contextlib.suppress(queue.Empty):
+            return self._idle.get_nowait()
+        return translated(self._connect)
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        """For the next one, without what was not committed; closed if that fails."""
+        with contextlib.suppress(sqlite3.Error, queue.Full):
+            connection.rollback()
+            self._idle.put_nowait(connection)
+            return
+        connection.close()
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[None]:
@@ -148,7 +159,7 @@ class Connections:
         # A transaction that would not end, or that is this thread's own, cannot be closed.
         self._broken_in_child = bool(self._users)
         if not self._broken_in_child:
-            self._engine.dispose()
+            _close_all(self._idle)
 
     def after_fork_in_parent(self) -> None:
         """Go on as before."""
@@ -166,7 +177,7 @@ class Connections:
 _alive: weakref.WeakSet[Connections] = weakref.WeakSet()
 #: A child's copies of its parent's open transactions. Rolling one back would reach into the
 #: shared index of the write-ahead log, so they are kept, untouched, for ever.
-_inherited: list[sa.Connection] = []
+_inherited: list[sqlite3.Connection] = []
 #: Those that a fork has closed, until it is over.
 _forking: list[Connections] = []
 
@@ -192,9 +203,10 @@ os.register_at_fork(
 )
 
 
-def _begin(connection: sa.Connection) -> None:
-    immediate = connection.get_execution_options().get("interlace_immediate", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+def _close_all(idle: queue.LifoQueue[sqlite3.Connection]) -> None:
+    with contextlib.suppress(queue.Empty):
+        while True:
+            idle.get_nowait().close()
 
 
 #: What SQLite says of a file that is not what it was.
@@ -206,27 +218,39 @@ _DUPLICATE = {sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMAR
 def translated(work: Callable[[], _T]) -> _T:
     """Do the work, and turn the database's errors into the ledger's.
 
-    Raised outside the handler: the database's own error holds the statement's parameters,
-    and would stay within reach as the context of the new one.
+    Raised outside the handler, so that what the database said does not stay within reach as
+    the context of the new one.
     """
     try:
         return work()
-    except (DBAPIError, sqlite3.Error) as error:
-        failure = _translation(error.orig if isinstance(error, DBAPIError) else error)
+    except sqlite3.Error as error:
+        failure = _translation(error)
     raise failure
 
 
-def run(connection: sa.Connection, statement: sa.Executable, values: dict[str, Any]) -> Rows:
+def run(
+    connection: sqlite3.Connection, statement: sa.ClauseElement, values: dict[str, Any]
+) -> Rows:
     """Run one statement; all its rows, or none for one that gives none."""
-
-    def rows() -> Rows:
-        result = connection.execute(statement, values)
-        return result.fetchall() if result.returns_rows else []
-
-    return translated(rows)
+    return translated(lambda: begun(connection, statement, values).fetchall())
 
 
-def _translation(cause: BaseException | None) -> LedgerError:
+def begun(
+    connection: sqlite3.Connection, statement: sa.ClauseElement, values: dict[str, Any]
+) -> sqlite3.Cursor:
+    """Run one statement and leave its rows to be fetched; the errors are the database's."""
+    sql, constants = _compiled(statement)
+    return connection.execute(sql, {**constants, **values})
+
+
+@lru_cache
+def _compiled(statement: sa.ClauseElement) -> tuple[str, dict[str, Any]]:
+    """A statement as SQLite's text, and the parameters that it brings along, by name."""
+    compiled = statement.compile(dialect=sqlite.dialect(paramstyle="named"))
+    return str(compiled), dict(compiled.params)
+
+
+def _translation(cause: sqlite3.Error) -> LedgerError:
     code = getattr(cause, "sqlite_errorcode", None)
     if code in _DUPLICATE:
         return AlreadyRecorded("the ledger holds an event of that identity already")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Self, TypeVar, final
 
 import sqlalchemy as sa
 
@@ -21,8 +22,10 @@ from interlace.ledger.canonical import follow, genesis
 from interlace.ledger.interface import Head
 from interlace.ledger.locks import Holds, exclusive, in_folder
 from interlace.ledger.sqlite import schema
-from interlace.ledger.sqlite.connections import Connections, run, translated
+from interlace.ledger.sqlite.connections import Connections, begun, run, translated
 from interlace.ledger.transaction import SQLReads, SQLTransaction
+
+_T = TypeVar("_T")
 
 #: In the ledger's folder: the database, the lock of its writers, and a folder of other locks.
 _DATABASE, _LOCK, _HOLDS = "ledger.sqlite3", "ledger.lock", "locks"
@@ -91,7 +94,7 @@ class SQLiteLedger(SQLReads):
             self._writer.hold("transaction"),
             self._connections.lend(immediate=True) as connection,
         ):
-            transaction = SQLTransaction(connection, run, self._names.held, self._genesis)
+            transaction = SQLTransaction(partial(run, connection), self._names.held, self._genesis)
             try:
                 yield transaction
             finally:
@@ -107,24 +110,27 @@ class SQLiteLedger(SQLReads):
 
     def verify(self, head: Head | None = None) -> Head:
         """Read everything, recompute the chain, and return the head; see the interface."""
-        reached = follow(genesis(self._check()), self._chain(), head)
+        with contextlib.closing(self._chain()) as chain:
+            reached = follow(genesis(self._check()), chain, head)
         with self._connections.lend() as connection:
             ((problem,), *_) = run(connection, sa.text("PRAGMA integrity_check(1)"), {})
         if problem != "ok":
             raise LedgerCorrupt(f"the database is damaged ({problem}): {schema.OLD_COPY}")
         return reached
 
-    def _chain(self) -> Iterator[Sequence[Any]]:
+    def _chain(self) -> Generator[Sequence[Any]]:
         """All events. A connection is lent for one page at a time: a fork waits for lenders."""
         values = {"first": _LOWEST, "page": statements.PAGE}
         read = statements.PAGE
         while read == statements.PAGE:
             read = 0
             with self._connections.lend() as connection:
-                rows = _rows(connection, values)
-                while (row := _next(rows, values["first"])) is not None:
-                    yield row
-                    read, values["first"] = read + 1, row[0] + 1
+                page = partial(begun, connection, statements.CHAIN, values)
+                with contextlib.closing(_numbered(page, values["first"])) as rows:
+                    following = partial(next, rows, None)
+                    while (row := _numbered(following, values["first"])) is not None:
+                        yield row
+                        read, values["first"] = read + 1, row[0] + 1
 
     def close(self) -> None:
         """Give up all connections. The ledger cannot be used any more."""
@@ -141,7 +147,7 @@ class SQLiteLedger(SQLReads):
             return run(connection, statement, values)
 
 
-def _check_database(connection: sa.Connection) -> str:
+def _check_database(connection: sqlite3.Connection) -> str:
     """Check that this is a whole ledger of this version; return its id."""
     found = {str(name): sql for name, sql in run(connection, sa.text(schema.OBJECTS), {})}
     identity = _identity(connection)
@@ -155,7 +161,7 @@ def _check_database(connection: sa.Connection) -> str:
     return str(ledger)
 
 
-def _identity(connection: sa.Connection) -> statements.Rows:
+def _identity(connection: sqlite3.Connection) -> statements.Rows:
     """The rows that say which ledger this is; none in a database without them."""
     try:
         return run(connection, statements.IDENTITY, {})
@@ -163,14 +169,10 @@ def _identity(connection: sa.Connection) -> statements.Rows:
         return []
 
 
-def _rows(connection: sa.Connection, values: dict[str, int]) -> Iterator[Sequence[Any]]:
-    yield from connection.execute(statements.CHAIN, values)
-
-
-def _next(rows: Iterator[Sequence[Any]], number: int) -> Sequence[Any] | None:
-    """The next row, if there is one; what cannot be read is named by its number."""
+def _numbered(work: Callable[[], _T], number: int) -> _T:
+    """Do the work; damage that it meets is named by the number of its event."""
     try:
-        return translated(lambda: next(rows, None))
+        return translated(work)
     except LedgerCorrupt as error:
         problem = str(error)
     raise LedgerCorrupt(problem, max(number, 1))
