@@ -225,6 +225,8 @@ CONDITIONS = [
     ("seen > DATE ¶'2020-02-30'", "DATE"),
     ("seen > DATE ¶'20200101'", "DATE"),
     ("seen > ¶TIMESTAMP '2020-01-01'", "TIMESTAMP"),
+    ("seen > ¶DATE('2020-01-01')", "function DATE"),
+    ("date = 1 AND ¶date (value) = 1", "function DATE"),
     ("¶value", "column 'value'"),
     ("¶1", "constant"),
     ("¶'x'", "constant"),

@@ -58,7 +58,7 @@ ADVICE = {
     **dict.fromkeys(("ORDER BY", "LIMIT", "OFFSET", "FETCH"), _NO_ORDER),
     **dict.fromkeys(("IS", "NULL", "ISNULL", "NOTNULL"), _NO_NULL),
     **dict.fromkeys(("function COALESCE", "function IFNULL", "function NVL"), _NO_NULL),
-    **dict.fromkeys(("CAST", "TRY_CAST", "::"), _NO_CAST),
+    **dict.fromkeys(("CAST", "TRY_CAST", "::", "function DATE"), _NO_CAST),
     **dict.fromkeys(("LIKE", "ILIKE", "SIMILAR TO", "GLOB", "~~"), _NO_PATTERN),
     **dict.fromkeys(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL"), _ONE_TABLE),
     **dict.fromkeys(("ASOF", "SEMI", "ANTI", "UNION", "EXCEPT", "INTERSECT", "WITH"), _ONE_TABLE),
