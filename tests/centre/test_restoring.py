@@ -214,7 +214,7 @@ def test_without_the_head_that_was_kept_a_centre_cannot_know(folder: Path, state
         assert kept(file) == centre.ledger.head()
 
 
-@pytest.mark.parametrize("text", ["", "12", "x:y"])
+@pytest.mark.parametrize("text", ["", "12", "x:y", f"1:{'0' * 64}\nrestoring to 12"])
 def test_a_head_that_is_none_is_refused(folder: Path, state: Path, text: str) -> None:
     [file] = state.glob("*.head")
     file.write_text(text)
@@ -306,6 +306,24 @@ def test_after_a_restore_no_generation_is_added(tmp_path: Path) -> None:
             centre.generation({"eve": il.PureDP(1)})
         assert centre.account("ada").remaining == il.PureDP(0)
         centre.audit()
+
+
+def test_after_a_restore_a_cap_stays_and_none_is_fixed(tmp_path: Path) -> None:
+    with clinic(tmp_path / "capped") as centre:
+        centre.fix_cap(il.PureDP(3))
+        centre.account("ada", quota=il.PureDP(1))
+    il.restore(tmp_path / "capped")
+    with il.open(tmp_path / "capped") as centre:
+        # Whatever was created since the copy was made had to fit it, too.
+        assert centre.cap == centre.guarantee().cap == il.PureDP(3)
+        with pytest.raises(il.NameTaken):
+            centre.fix_cap(il.PureDP(4))
+    clinic(tmp_path / "uncapped").close()
+    il.restore(tmp_path / "uncapped")
+    with il.open(tmp_path / "uncapped") as centre:
+        assert centre.cap is None
+        with pytest.raises(il.Unproven, match="older copy"):  # accounts may have been lost
+            centre.fix_cap(il.PureDP(3))
 
 
 def test_a_restore_tells_how_far_the_centre_had_come(restored: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ def test_names_that_run_together_are_different_places() -> None:
 
 def test_a_new_ledger_gets_a_key_of_this_users_alone(tmp_path: Path) -> None:
     sealer = Sealer("ledger1", tmp_path, new=True)
-    [file] = tmp_path.iterdir()
+    [file] = tmp_path.glob("*key*")
     assert file.name == "ledger1.key"
     assert file.stat().st_mode & 0o777 == 0o600
     [key] = read_keys(file.read_text().split(), "file")
@@ -151,7 +152,24 @@ def test_after_a_rotation_the_new_key_seals_and_the_old_one_opens(tmp_path: Path
 def test_a_rotation_without_a_key_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="is missing"):
         rotate("ledger1", tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("*key*")) == []
+
+
+def test_rotations_at_once_lose_no_key(tmp_path: Path) -> None:
+    sealer = Sealer("ledger1", tmp_path, new=True)
+    sealed = event(sealer.seal(b"before", PLACE))
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(lambda _: rotate("ledger1", tmp_path), range(24)))) == 1
+    keys = read_keys((tmp_path / "ledger1.key").read_text().split(), "file")
+    assert len(set(keys)) == 25
+    assert Sealer("ledger1", tmp_path, new=False).unseal(sealed) == b"before"
+
+
+def test_keys_that_a_dead_process_left_unfinished_are_taken_away(tmp_path: Path) -> None:
+    Sealer("ledger1", tmp_path, new=True)
+    (tmp_path / "ledger1.key.new").write_text("half a k")
+    Sealer("ledger1", tmp_path, new=False)
+    assert list(tmp_path.glob("*key*")) == [tmp_path / "ledger1.key"]
 
 
 def test_what_does_not_open_is_named_without_its_contents(tmp_path: Path) -> None:

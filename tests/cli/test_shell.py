@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 import interlace as il
 from interlace.cli import main
-from tests.centre.support import ALL_SQL, clinic
+from tests.centre.support import ALL_SQL, clinic, people
 
 _PLANTED = "271828182845"
 
@@ -82,6 +82,15 @@ def test_ledger_show_prints_budgets_and_no_secret(folder: Path) -> None:
     assert session_id in shown.output
     # The threshold's noise: planted where a reader of the ledger would find it.
     assert _PLANTED not in shown.output.replace(",", "")
+
+
+def test_ledger_show_prints_the_domain_of_each_dataset(folder: Path) -> None:
+    with il.open(folder) as centre:
+        columns = {"age": il.Integer(0, 120)}
+        centre.register(people(), name="flats", unit="id", columns=columns, domain="households")
+    shown = run("ledger", "show", str(folder)).output
+    assert "dataset people: unit id of domain units; people\n" in shown
+    assert "dataset flats: unit id of domain households; flats\n" in shown
 
 
 def test_ledger_verify_prints_a_head_that_it_takes_back(folder: Path) -> None:

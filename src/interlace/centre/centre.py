@@ -144,7 +144,8 @@ class Centre:
 
     @property
     def cap(self) -> Budget | None:
-        """The custodian's cap on all accounts that will ever be, or None."""
+        """The custodian's cap on all accounts that will ever be, or None. After a restore it
+        stays what it was in the older copy: no account, generation or cap is added then."""
         return self._generations.cap
 
     def fix_cap(self, cap: Budget) -> None:

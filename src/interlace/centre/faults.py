@@ -1,5 +1,5 @@
-"""Named places in the centre at which a test makes it die or its disk fail, and the one form
-that a failing disk has outside.
+"""Named places in the centre at which a test makes it die, its disk fail or its user press
+Ctrl-C, and the one form that a failing disk has outside.
 
 Without the environment variable ``INTERLACE_FAULT`` nothing happens here.
 """
@@ -20,6 +20,10 @@ Point = Literal[
     "register.after-snapshot",
     "register.before-commit",
     "register.after-commit",
+    "cap.before-append",
+    "cap.before-commit",
+    "cap.after-commit",
+    "account.after-generation",
     "account.before-append",
     "account.before-commit",
     "account.after-commit",
@@ -34,19 +38,34 @@ Point = Literal[
     "ask.after-commit",
     "close.before-commit",
     "close.after-commit",
+    "restore.before-append",
+    "restore.before-commit",
+    "restore.after-commit",
+    "rotate.before-write",
+    "rotate.after-write",
+    "export.before-write",
+    "export.before-rename",
+    "export.after-rename",
+    "file.before-write",
+    "file.before-rename",
+    "file.after-rename",
+    "file.before-overwrite",
+    "file.after-overwrite",
 ]
-"""Where the centre can be made to fail: between two of the steps that must be one."""
+"""Where the centre can be made to fail: between two of the steps that must be one. What starts
+with ``file`` is passed by the keys and the head, which lie outside the folder."""
 
 POINTS: tuple[Point, ...] = get_args(Point)
 
 _VARIABLE = "INTERLACE_FAULT"
 #: What may follow the name.
-_KILL, _ERROR = ("", ""), (":", "error")
+_KILL, _ERROR, _INTERRUPT = ("", ""), (":", "error"), (":", "interrupt")
 
 
 def reach(point: Point) -> None:
     """Pass a point, unless ``INTERLACE_FAULT`` names it: by ``point`` the process kills itself
-    with SIGKILL, by ``point:error`` an OSError says that the disk is full.
+    with SIGKILL, by ``point:error`` an OSError says that the disk is full, by
+    ``point:interrupt`` it gets the SIGINT that Ctrl-C sends, once.
 
     Raises ParameterError for a variable that names no point or another form.
 
@@ -58,12 +77,18 @@ def reach(point: Point) -> None:
 
 
 def _fail(point: Point, wanted: str, *form: str) -> None:
-    if wanted not in POINTS or form not in (_KILL, _ERROR):
-        raise ParameterError(_VARIABLE, f"must be one of {', '.join(POINTS)}, or that and :error")
+    if wanted not in POINTS or form not in (_KILL, _ERROR, _INTERRUPT):
+        raise ParameterError(
+            _VARIABLE, f"must be one of {', '.join(POINTS)}, or that and :error or :interrupt"
+        )
     if wanted != point:
         return
     if form == _KILL:
         os.kill(os.getpid(), signal.SIGKILL)
+    if form == _INTERRUPT:
+        del os.environ[_VARIABLE]
+        os.kill(os.getpid(), signal.SIGINT)
+        return
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from interlace.centre.faults import reach
+from interlace.centre.faults import disk_errors, reach
 from interlace.centre.records import AccountRecord
 from interlace.core.composition import compose
 from interlace.core.composition.filters import Budget, Filter
@@ -66,20 +66,21 @@ class Generations:
         """The cap, if one was fixed."""
         return _cap(self._ledger)
 
+    @disk_errors()
     def fix(self, cap: Budget) -> None:
-        """Fix the cap. Raises NameTaken if there is one, Unproven if there are accounts."""
+        """Fix the cap. Raises NameTaken if there is one, Unproven if there are accounts or, in
+        an older copy that was put back, may have been."""
         Filter(cap)  # refuses what no filter guards
         with self._ledger.transaction() as transaction:
             if transaction.last(CAP) is not None:
                 raise NameTaken("a cap is fixed once: it was fixed before")
+            _check_restored(transaction)
             if transaction.last(ACCOUNT) is not None:
                 raise Unproven("a cap is fixed before the first account: there are accounts")
+            reach("cap.before-append")
             transaction.append(CAP, body={"cap": encode_notion(cap)})
-
-    def spent(self) -> Budget | None:
-        """What the generations so far committed of the cap."""
-        cap = self.cap
-        return None if cap is None else _guard(self._ledger, cap).spent
+            reach("cap.before-commit")
+        reach("cap.after-commit")
 
     def create(self, records: Sequence[AccountRecord], delta: Fraction | None) -> list[Event]:
         """Create accounts together, as one generation where a cap was fixed.
@@ -88,11 +89,7 @@ class Generations:
         first answer without a cap, NameTaken; nothing has changed then.
         """
         with self._ledger.transaction() as transaction:
-            if transaction.last(RESTORED) is not None:
-                raise Unproven(
-                    "an older copy of this centre was put back: what its accounts have learned "
-                    "and what its cap holds is not known any more, so none can be added"
-                )
+            _check_restored(transaction)
             generation = 0
             cap = _cap(transaction)
             if cap is not None:
@@ -102,6 +99,7 @@ class Generations:
                 quotas = tuple((record.name, record.quota) for record in records)
                 committed = GenerationRecord(quotas, delta, charge, guard.spent)
                 generation = transaction.append(GENERATION, body=committed.body()).seq
+                reach("account.after-generation")
             elif transaction.last(ANSWER) is not None:
                 raise Unproven(
                     "an account created after the first answer could depend on it, and composing "
@@ -116,6 +114,14 @@ class Generations:
             reach("account.before-commit")
         reach("account.after-commit")
         return events
+
+
+def _check_restored(reads: Reads) -> None:
+    if reads.last(RESTORED) is not None:
+        raise Unproven(
+            "an older copy of this centre was put back: which accounts there were, what they have "
+            "learned and what the cap still holds is not known any more, so none is added"
+        )
 
 
 def cap_of(event: Event) -> Budget:

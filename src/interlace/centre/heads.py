@@ -19,12 +19,16 @@ from interlace.ledger.locks import exclusive
 
 #: After an answer the head is kept at most so often, in seconds.
 _PAUSE = 1.0
+#: In the file, between the head that is kept and the one that is to replace it.
+_NEXT = "\nrestoring to "
 
 
 class Heads:
     """The head of one ledger in this user's state directory.
 
     It is never ahead of what is durable in the ledger, and never moved back but by ``replace``.
+    Beside it may stand the head that a restoring was about to reach: whoever finds the ledger
+    there knows that the restoring was completed but for ``replace``.
     """
 
     def __init__(self, ledger: Ledger, directory: Path, folder: Path) -> None:
@@ -37,9 +41,13 @@ class Heads:
     def check(self, given: Head | None = None) -> None:
         """Raise LedgerCorrupt unless the ledger goes through the head kept here, if there is
         one, and through ``given``."""
-        for head, source in ((self.read(), str(self._file)), (given, "the head given")):
-            if head is not None:
-                self._go_through(head, source)
+        with exclusive(self._lock):  # or it might be written over while it is read
+            head, next_ = self._stored()
+            if next_ is not None and self._hash(next_.seq) == next_.hash:
+                head = self._write_now()  # the process that restored died before it did this
+        for expected, source in ((head, str(self._file)), (given, "the head given")):
+            if expected is not None:
+                self._go_through(expected, source)
 
     def _go_through(self, head: Head, source: str) -> None:
         advice = (
@@ -67,11 +75,17 @@ class Heads:
 
     def read(self) -> Head | None:
         """The head that was kept, if one was. Raises LedgerError for a file that holds none."""
+        return self._stored()[0]
+
+    def _stored(self) -> tuple[Head | None, Head | None]:
+        """The head that was kept, and the one that a restoring was about to reach."""
         text = read_private(self._file)
         if text is None:
-            return None
+            return None, None
+        first, *rest = text.removesuffix("\n").split(_NEXT, 1)
         try:
-            return read_head(text.removesuffix("\n"), str(self._file))
+            kept, *following = (read_head(line, str(self._file)) for line in (first, *rest))
+            return kept, next(iter(following), None)
         except ParameterError:
             raise LedgerError(
                 f"{self._file} holds no head SEQ:HASH. Only if the folder is surely the newest "
@@ -98,10 +112,22 @@ class Heads:
             with contextlib.suppress(LedgerError):
                 self.keep(flush=flush)
 
+    def announce(self, head: Head) -> None:
+        """Note, beside the head that is kept, the one that is about to take its place."""
+        with exclusive(self._lock):
+            kept = self.read()
+            if kept is not None:
+                replace_private(self._file, _line(kept).replace("\n", _NEXT) + _line(head))
+
     def replace(self) -> None:
         """Keep the ledger's head as it is now, whatever was kept before."""
         with exclusive(self._lock):
-            replace_private(self._file, _line(self._ledger.head()))
+            self._write_now()
+
+    def _write_now(self) -> Head:
+        head = self._ledger.head()
+        replace_private(self._file, _line(head))
+        return head
 
 
 def _line(head: Head) -> str:

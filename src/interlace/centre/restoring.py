@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from interlace.centre.faults import disk_errors, reach
 from interlace.centre.heads import Heads
 from interlace.centre.state import state_directory
 from interlace.core.errors import LedgerCorrupt
@@ -12,6 +13,7 @@ from interlace.ledger import RESTORED, Head, SQLiteLedger
 from interlace.ledger.interface import Reads
 
 
+@disk_errors()
 def restore(folder: str | Path) -> Head:
     """Record that the centre in ``folder`` was restored from an older copy, and return the head.
 
@@ -19,10 +21,12 @@ def restore(folder: str | Path) -> Head:
     session opened before is void, every account has spent its whole quota, and no account
     is added. Answers given before can still be read. Stop every process that has the
     folder open first. Datasets and accounts made since the copy are lost with it: the
-    guarantee of a coalition does not know them.
+    guarantee of a coalition does not know them. A cap that was fixed before the copy was made
+    holds for all of them still.
 
-    Raises LedgerError for a folder without a ledger, LedgerCorrupt for one whose chain does
-    not hold.
+    A restoring that fails or dies has happened, or has not: then the older copy is refused as
+    before. Raises LedgerError for a folder without a ledger or a disk that fails,
+    LedgerCorrupt for a chain that does not hold.
     """
     path = Path(folder)
     with SQLiteLedger(path, create=False) as ledger:
@@ -30,9 +34,14 @@ def restore(folder: str | Path) -> Head:
         heads = Heads(ledger, state_directory(path), path)
         reached = heads.read()
         with ledger.transaction() as transaction:
+            reach("restore.before-append")
             transaction.append(
                 RESTORED, body={"reached": None if reached is None else str(reached)}
             )
+            # If this process dies between the two, the centre opens as a restored one.
+            heads.announce(transaction.head())
+            reach("restore.before-commit")
+        reach("restore.after-commit")
         heads.replace()
         return ledger.head()
 

@@ -19,10 +19,19 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from interlace.centre.state import create_private, read_private, replace_private, state_file
+from interlace.centre.faults import disk_errors, reach
+from interlace.centre.state import (
+    clear_unfinished,
+    create_private,
+    is_unfinished,
+    read_private,
+    replace_private,
+    state_file,
+)
 from interlace.core.errors import LedgerCorrupt, LedgerError
 from interlace.ledger import Event
 from interlace.ledger.canonical import canonical
+from interlace.ledger.locks import exclusive
 
 #: The environment's keys, separated by commas; they take the place of the file's.
 VARIABLE = "INTERLACE_KEY"
@@ -85,8 +94,11 @@ class Sealer:
     def __init__(self, ledger: str, directory: Path, *, new: bool) -> None:
         self._ledger = ledger
         self._file = state_file(directory, ledger, "key")
-        if new and VARIABLE not in os.environ and read_private(self._file) is None:
-            create_private(self._file, _line(secrets.token_bytes(_KEY)))
+        if VARIABLE not in os.environ and (new or is_unfinished(self._file)):
+            with exclusive(state_file(directory, ledger, "lock")):
+                clear_unfinished(self._file)
+                if new and read_private(self._file) is None:
+                    create_private(self._file, _line(secrets.token_bytes(_KEY)))
         self._keys, self._source = self._load()
 
     def seal(self, secret: bytes, place: Place) -> bytes:
@@ -112,14 +124,19 @@ class Sealer:
         given = os.environ.get(VARIABLE)
         if given is not None:
             return read_keys(given.split(","), VARIABLE), VARIABLE
-        text = read_private(self._file)
-        if text is None:
-            raise LedgerError(
-                f"the key of this centre is missing: it is looked for in the variable {VARIABLE} "
-                f"and then in {self._file}. Bring it back from where it is kept safe; without it "
-                "the openings of live sessions stay sealed for good"
-            )
-        return read_keys(text.split(), str(self._file)), str(self._file)
+        return read_keys(_stored(self._file).split(), str(self._file)), str(self._file)
+
+
+def _stored(file: Path) -> str:
+    """The text of the file with the keys. Raises LedgerError if there is none."""
+    text = read_private(file)
+    if text is None:
+        raise LedgerError(
+            f"the key of this centre is missing: it is looked for in the variable {VARIABLE} "
+            f"and then in {file}. Bring it back from where it is kept safe; without it "
+            "the openings of live sessions stay sealed for good"
+        )
+    return text
 
 
 def read_keys(texts: Sequence[str], source: str) -> tuple[bytes, ...]:
@@ -154,19 +171,24 @@ def _line(key: bytes) -> str:
     return base64.b64encode(key).decode() + "\n"
 
 
+@disk_errors()
 def rotate(ledger: str, directory: Path) -> Path:
     """Put a new key in front of the file's, to seal from now on, and return the file's path.
 
     What was sealed before stays sealed by the older keys, which stay in the file: the ledger
-    is append-only. Call it while nobody else rotates. Raises LedgerError where the keys are the
-    environment's, or missing.
+    is append-only. The file holds the old keys, or the new one and all old ones, whenever this
+    process dies. Raises LedgerError where the keys are the environment's, or missing.
     """
     if VARIABLE in os.environ:
         raise LedgerError(
             f"the keys come from {VARIABLE}: put a new one in front of those that it holds, "
             "separated by a comma"
         )
-    Sealer(ledger, directory, new=False)  # refuses a file that is missing or malformed
     file = state_file(directory, ledger, "key")
-    replace_private(file, _line(secrets.token_bytes(_KEY)) + (read_private(file) or ""))
+    with exclusive(state_file(directory, ledger, "lock")):  # two rotations would lose a key
+        older = _stored(file)
+        read_keys(older.split(), str(file))  # refuses a file that is malformed
+        reach("rotate.before-write")
+        replace_private(file, _line(secrets.token_bytes(_KEY)) + older)
+    reach("rotate.after-write")
     return file

@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from interlace.centre.faults import reach
 from interlace.core.errors import LedgerError
 
 _WHERE = "XDG_STATE_HOME (by default ~/.local/state) must name a directory of this user's own"
@@ -66,13 +66,14 @@ def read_private(path: Path) -> str | None:
 
 
 def create_private(path: Path, text: str) -> None:
-    """Make a file of this user's alone, unless there is one: whoever comes first wins."""
+    """Make a file of this user's alone, unless there is one. One caller at a time."""
     with _named(path), _written(path, text) as made, contextlib.suppress(FileExistsError):
         os.link(made, path)
 
 
 def replace_private(path: Path, text: str) -> None:
-    """Put a file of this user's alone in the place of the one there, whole or not at all."""
+    """Put a file of this user's alone in the place of the one there, whole or not at all. One
+    caller at a time."""
     with _named(path), _written(path, text) as made:
         made.replace(path)
 
@@ -84,22 +85,43 @@ def overwrite_private(path: Path, text: str) -> None:
     with _named(path):
         descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         try:
+            reach("file.before-overwrite")
             os.pwrite(descriptor, text.encode("ascii"), 0)
+            reach("file.after-overwrite")
         finally:
             os.close(descriptor)
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether a process is putting a file here just now, or died while it did."""
+    return os.access(_unfinished(path), os.F_OK)
+
+
+def clear_unfinished(path: Path) -> None:
+    """Take away what a process that died left of a file that it was about to put here."""
+    with _named(path):
+        _unfinished(path).unlink(missing_ok=True)
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f"{path.name}.new")
 
 
 @contextlib.contextmanager
 def _written(path: Path, text: str) -> Iterator[Path]:
     """A new file beside ``path``, on the disk, and gone afterwards if it is still there."""
-    made = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    made = _unfinished(path)
+    made.unlink(missing_ok=True)
+    reach("file.before-write")
     descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(text)
             file.flush()
             os.fsync(descriptor)
+        reach("file.before-rename")
         yield made
+        reach("file.after-rename")
         _sync(path.parent)
     finally:
         made.unlink(missing_ok=True)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
+import shutil
 from pathlib import Path
 
 from rich.console import Console
@@ -10,19 +13,25 @@ from rich.markup import escape
 from rich.table import Table
 
 from interlace.centre import Centre, restore
+from interlace.centre.faults import reach
 from interlace.centre.heads import read_head
+from interlace.centre.records import DatasetRecord
 from interlace.centre.sealing import rotate
 from interlace.centre.state import state_directory
-from interlace.ledger import SQLiteLedger
+from interlace.ledger import DATASET, SQLiteLedger
 
 
 def show_ledger(folder: Path, console: Console) -> None:
-    """Print datasets, accounts with their budgets, and sessions, if the chain holds."""
+    """Print datasets with the domains of their units, accounts with their budgets, and sessions,
+    if the chain holds."""
     with Centre(folder, create=False) as centre:
         centre.ledger.verify()
-        for dataset in centre.datasets():
+        for event in centre.ledger.events(DATASET):
+            record = DatasetRecord.read(event)
+            dataset, domain = record.dataset, record.domain
             tables = ", ".join(table.name for table in dataset.tables)
-            console.print(f"dataset {dataset.name}: unit {dataset.unit}; {tables}", markup=False)
+            line = f"dataset {dataset.name}: unit {dataset.unit} of domain {domain}; {tables}"
+            console.print(line, markup=False)
         budgets = _table("Accounts", "account", "rule", "quota", "spent", "remaining")
         sessions = _table(
             "Sessions", "account", "session", "mechanism", "charge", "answers", "left"
@@ -67,6 +76,29 @@ def statement_text(folder: Path, *, as_json: bool) -> str:
     if not as_json:
         return found.markdown()
     return json.dumps(found.json(), indent=2, ensure_ascii=False) + "\n"
+
+
+def export(text: str, file: Path) -> None:
+    """Write a text into a file: whole, or what was there stays. A device or a pipe is written
+    to as it is. Raises OSError."""
+    if Path("/dev") in file.absolute().parents or (file.exists() and not file.is_file()):
+        file.write_text(text, encoding="utf-8")
+        return
+    place = file.resolve()  # of a link, what it points to
+    made = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+    reach("export.before-write")
+    try:
+        with made.open("x", encoding="utf-8") as written:
+            written.write(text)
+            written.flush()
+            os.fsync(written.fileno())
+        if place.exists():
+            shutil.copymode(place, made)
+        reach("export.before-rename")
+        made.replace(place)
+    finally:
+        made.unlink(missing_ok=True)
+    reach("export.after-rename")
 
 
 def rotate_keys(folder: Path, console: Console) -> None:

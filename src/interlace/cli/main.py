@@ -100,14 +100,14 @@ def verify(folder: Path, head: str | None) -> None:
 @click.option("-o", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write it here.")
 def statement(folder: Path, as_json: bool, file: Path | None) -> None:
     """What the centre promises and what it does not, for a regulator: Markdown or JSON."""
-    from interlace.cli.ledger import statement_text
+    from interlace.cli.ledger import export, statement_text
 
     text = statement_text(folder, as_json=as_json)
     if file is None:
         click.echo(text, nl=False)
         return
     try:
-        file.write_text(text, encoding="utf-8")
+        export(text, file)
     except OSError as error:
         raise click.FileError(str(file), error.strerror) from None
 
