@@ -39,6 +39,17 @@ class Unproven(InterlaceError, TypeError):
     """A claim was asked for that no theorem covers under concurrent, adaptive use."""
 
 
+class CheckFailed(InterlaceError, ValueError):
+    """A certificate or counterexample does not prove what it claims.
+
+    ``place`` is what was looked at: a part of the claim, or a transcript of query/answer pairs.
+    """
+
+    def __init__(self, place: str, problem: str) -> None:
+        self.place = place
+        super().__init__(f"{place}: {problem}")
+
+
 class BudgetExceeded(InterlaceError):
     """A filter or an account refuses a mechanism; nothing has changed.
 
