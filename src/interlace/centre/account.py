@@ -8,6 +8,7 @@ from datetime import datetime
 
 from interlace.centre.closing import check_account, switch_off
 from interlace.centre.faults import disk_errors, reach
+from interlace.centre.interrupts import uninterrupted
 from interlace.centre.names import checked_name
 from interlace.centre.noise import POOL
 from interlace.centre.outside import Outside
@@ -116,6 +117,7 @@ class Account:
             raise ParameterError("mechanisms", "must be a list of at least one mechanism")
         return self._open(mechanisms, dataset, delta)
 
+    @uninterrupted()
     @disk_errors()
     def _open(
         self, mechanisms: Sequence[Served], dataset: str, delta: Real | None

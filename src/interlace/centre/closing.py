@@ -7,6 +7,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from interlace.centre.faults import disk_errors, reach
+from interlace.centre.interrupts import uninterrupted
 from interlace.core.errors import Closed, ParameterError, SessionVoid
 from interlace.ledger import RESTORED, Ledger
 from interlace.ledger.interface import Reads
@@ -29,6 +30,7 @@ def checked_expiry(expires: datetime | None) -> datetime | None:
     return expires
 
 
+@uninterrupted()
 @disk_errors()
 def switch_off(ledger: Ledger, account: str) -> None:
     """Record that the account answers nothing any more; once is enough."""
@@ -39,6 +41,7 @@ def switch_off(ledger: Ledger, account: str) -> None:
     reach("close.after-commit")
 
 
+@uninterrupted()
 @disk_errors()
 def close(ledger: Ledger, account: str, session: str) -> None:
     """Record that the session answers nothing any more; once is enough. Holds the session."""

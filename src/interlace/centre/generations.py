@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from interlace.centre.faults import disk_errors, reach
+from interlace.centre.interrupts import uninterrupted
 from interlace.centre.records import AccountRecord
 from interlace.core.composition import compose
 from interlace.core.composition.filters import Budget, Filter
@@ -66,6 +67,7 @@ class Generations:
         """The cap, if one was fixed."""
         return _cap(self._ledger)
 
+    @uninterrupted()
     @disk_errors()
     def fix(self, cap: Budget) -> None:
         """Fix the cap. Raises NameTaken if there is one, Unproven if there are accounts or, in
@@ -82,6 +84,7 @@ class Generations:
             reach("cap.before-commit")
         reach("cap.after-commit")
 
+    @uninterrupted()
     def create(self, records: Sequence[AccountRecord], delta: Fraction | None) -> list[Event]:
         """Create accounts together, as one generation where a cap was fixed.
 

@@ -11,6 +11,7 @@ import re
 import time
 from pathlib import Path
 
+from interlace.centre.interrupts import uninterrupted
 from interlace.centre.state import overwrite_private, read_private, replace_private, state_file
 from interlace.core.errors import LedgerCorrupt, LedgerError, ParameterError
 from interlace.ledger import Head, Ledger
@@ -38,6 +39,7 @@ class Heads:
         self._lock = state_file(directory, ledger.id, "lock")
         self._kept = -_PAUSE
 
+    @uninterrupted()
     def check(self, given: Head | None = None) -> None:
         """Raise LedgerCorrupt unless the ledger goes through the head kept here, if there is
         one, and through ``given``."""
@@ -92,6 +94,7 @@ class Heads:
                 "copy, take that file away"
             ) from None
 
+    @uninterrupted()
     def keep(self, *, flush: bool = True) -> None:
         """Keep the ledger's head as it is now, unless a later one is kept already. Without
         ``flush`` the operating system brings it to the disk in its own time."""
@@ -112,6 +115,7 @@ class Heads:
             with contextlib.suppress(LedgerError):
                 self.keep(flush=flush)
 
+    @uninterrupted()
     def announce(self, head: Head) -> None:
         """Note, beside the head that is kept, the one that is about to take its place."""
         with exclusive(self._lock):
@@ -119,6 +123,7 @@ class Heads:
             if kept is not None:
                 replace_private(self._file, _line(kept).replace("\n", _NEXT) + _line(head))
 
+    @uninterrupted()
     def replace(self) -> None:
         """Keep the ledger's head as it is now, whatever was kept before."""
         with exclusive(self._lock):

@@ -7,12 +7,14 @@ from pathlib import Path
 
 from interlace.centre.faults import disk_errors, reach
 from interlace.centre.heads import Heads
+from interlace.centre.interrupts import uninterrupted
 from interlace.centre.state import state_directory
 from interlace.core.errors import LedgerCorrupt
 from interlace.ledger import RESTORED, Head, SQLiteLedger
 from interlace.ledger.interface import Reads
 
 
+@uninterrupted()
 @disk_errors()
 def restore(folder: str | Path) -> Head:
     """Record that the centre in ``folder`` was restored from an older copy, and return the head.

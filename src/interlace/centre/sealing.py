@@ -20,6 +20,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from interlace.centre.faults import disk_errors, reach
+from interlace.centre.interrupts import uninterrupted
 from interlace.centre.state import (
     clear_unfinished,
     create_private,
@@ -91,6 +92,7 @@ class Sealer:
     made only for a ledger without events (``new``); one that is missing later is never replaced.
     """
 
+    @uninterrupted()
     def __init__(self, ledger: str, directory: Path, *, new: bool) -> None:
         self._ledger = ledger
         self._file = state_file(directory, ledger, "key")
@@ -171,6 +173,7 @@ def _line(key: bytes) -> str:
     return base64.b64encode(key).decode() + "\n"
 
 
+@uninterrupted()
 @disk_errors()
 def rotate(ledger: str, directory: Path) -> Path:
     """Put a new key in front of the file's, to seal from now on, and return the file's path.
