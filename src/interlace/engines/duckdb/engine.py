@@ -119,25 +119,30 @@ def _fetched(cursor: duckdb.DuckDBPyConnection, statement: str, seconds: float) 
     """The one row of a statement; the cursor is used up. Raises an Exception if it fails or
     takes longer than ``seconds``."""
     rows: list[tuple[Any, ...]] = []
+    done = threading.Event()
 
     def run() -> None:
         with contextlib.suppress(Exception), contextlib.closing(cursor):
             rows.extend(cursor.execute(statement).fetchall())
+        done.set()
 
     # In a thread of its own: in the main one DuckDB would hold back an interrupt from the
     # keyboard until it is done, and then turn it into an error of its own.
     worker = threading.Thread(target=run, name="interlace read", daemon=True)
     try:
         worker.start()
-        worker.join(seconds)
+        # Not by join: an interrupt from the keyboard makes Python take the thread for ended.
+        done.wait(seconds)
     finally:
         for _ in range(_PATIENCE):
-            if not worker.is_alive():
+            if done.is_set() or worker.ident is None:  # it ended, or never began
                 break
             # Again and again: one that comes before the statement began goes unheard.
             with contextlib.suppress(duckdb.Error):  # it is done and closed just now
                 cursor.interrupt()
-            worker.join(0.02)
+            done.wait(0.02)
+        if done.is_set():
+            worker.join()
     return rows[0]
 
 
