@@ -11,7 +11,8 @@ import os
 import threading
 from collections.abc import Iterator
 
-#: In seconds, for what runs when the fork comes; a read that takes longer set up all it needs.
+#: In seconds, for what runs when the fork comes; a read or a registration that takes longer has
+#: set up all it needs. Other calls wait with the fork.
 _PATIENCE = 10
 
 

@@ -19,6 +19,7 @@ import duckdb
 from interlace.core.errors import DataError, ParameterError
 from interlace.engines.base import Snapshot
 from interlace.engines.duckdb import normalise
+from interlace.engines.duckdb.forks import busy
 from interlace.engines.duckdb.sources import Source, attach_source
 from interlace.query.columns import Category
 from interlace.query.plan import MOST_UNITS
@@ -57,7 +58,7 @@ def register(sources: Mapping[str, Source], dataset: Dataset, folder: Path, key:
         wanted = ", ".join(repr(table.name) for table in dataset.tables)
         raise ParameterError("sources", f"must be given for exactly the tables {wanted}")
     try:
-        with _workshop(folder) as work:
+        with busy(), _workshop(folder) as work:
             file = work / "snapshot.duckdb"
             with _writer(file, work / "spill") as connection:
                 _fill(connection, sources, dataset, key)
