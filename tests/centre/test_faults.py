@@ -158,6 +158,22 @@ def _the_round_that_was_drawn_is_stored(
         assert len(drawn) == answered
 
 
+@pytest.mark.parametrize(("key", "again"), [("mine", 1), (None, 2)])
+def test_an_answer_that_is_durable_is_given_again_by_its_key_alone(
+    folder: Path, key: str | None, again: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with il.open(folder) as centre:
+        session = opened(centre)["laplace"]
+        monkeypatch.setenv("INTERLACE_FAULT", "ask.after-commit:error")
+        with pytest.raises(il.LedgerError):
+            session.ask(ALL_SQL, key=key)
+        monkeypatch.delenv("INTERLACE_FAULT")
+        [unseen] = session.history()
+        asked = session.ask(ALL_SQL, key=key)
+        assert (unseen.round, asked.round) == (1, again)
+        assert (asked == unseen) == (key is not None)
+
+
 def test_every_point_is_passed_somewhere() -> None:
     passed = {
         call.args[0].value

@@ -138,7 +138,9 @@ class Session:
 
         A sparse vector takes ``at_least`` or ``at_most``, guess-and-check a ``guess``, in the
         units of the value. With a ``key`` (text), asking the same again gives the recorded
-        answer, also after a crash.
+        answer, also after a crash. Without one it is a further round, also where the first
+        answer became durable but an error or a crash kept it from its caller: it then stands
+        in ``history``. Give a key wherever a question may have to be asked again.
 
         Raises QueryRefused or ParameterError for a question that is not allowed, before any
         data is touched; SessionHalted when no answers are left; Closed; SessionVoid; KeyConflict when the key
