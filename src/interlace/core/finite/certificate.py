@@ -1,0 +1,263 @@
+"""A proof that a finite pair is (epsilon, delta)-indistinguishable, or an attack that shows it is
+not: Theorem 3 of Lyu made explicit, in exact numbers that anyone can check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from interlace.core.errors import ParameterError
+from interlace.core.exact import Real, rational
+from interlace.core.finite import check as checking
+from interlace.core.finite.decompose import gains, residuals
+from interlace.core.finite.laws import History, Query, Response
+from interlace.core.finite.levels import Below, Both, Level, enumerate_levels, folded
+from interlace.core.finite.pair import FinitePair
+from interlace.core.finite.ratios import read_ratio_up
+from interlace.core.interval import Interval
+
+if TYPE_CHECKING:
+    from interlace.core.finite.simulate import Randomness, Simulation
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The joint functions at one transcript, for each bit, and what may follow it.
+
+    ``m`` is the pair itself, ``e`` tells the bit, ``n`` is as indistinguishable as pure
+    epsilon allows; transcripts that are impossible under both bits are left out.
+    """
+
+    m: Both
+    e: Both
+    n: Both
+    then: dict[Query, dict[Response, Joint]] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The systems of Theorem 3: at every transcript and for both bits,
+    M^b = δE^b + (1-δ)(e^ε/(1+e^ε) N^b + 1/(1+e^ε) N^(1-b)), exactly.
+
+    Who believes the numbers ``m`` believes the claim: approximate randomised response is
+    (ε, δ)-DP, and M is a post-processing of it (FORMULAS 3.7). Nothing is said about programs
+    that only approximate these probabilities.
+    """
+
+    exp_epsilon: Fraction
+    delta: Fraction
+    queries: tuple[Query, ...]
+    rounds: int
+    root: Joint = field(repr=False)
+
+    @property
+    def epsilon(self) -> float:
+        """log of ``exp_epsilon``, rounded up."""
+        return 0.0 if self.exp_epsilon == 1 else Interval.of(self.exp_epsilon).log().up()
+
+    def at(self, history: History) -> Joint:
+        """The numbers at one transcript.
+
+        Raises ParameterError for a transcript that is impossible under both bits.
+        """
+        node = self.root
+        for query, response in history:
+            try:
+                node = node.then[query][response]
+            except (KeyError, TypeError):
+                raise ParameterError("history", "is impossible under both bits") from None
+        return node
+
+    def check(self, pair: FinitePair | None = None) -> checking.Checked:
+        """Verify every number anew, from the JSON form, by code that shares none with what made
+        it; with ``pair``, also that the certificate is about that pair.
+
+        Raises CheckFailed, naming the transcript, where the claim does not follow.
+        """
+        return _checked(self.to_json(), pair)
+
+    def to_json(self) -> str:
+        """The documented JSON form. Raises ParameterError for queries or responses that have
+        none: text, integers, booleans, None and tuples of these do."""
+        from interlace.core.finite.documents import write_certificate
+
+        return write_certificate(self)
+
+    def simulate(self, rng: Randomness, bit: int) -> Simulation:
+        """Play M^bit as the theorem says: draw the label of approximate randomised response for
+        ``bit``, then answer from the label alone (FORMULAS 3.7)."""
+        from interlace.core.finite.simulate import simulate
+
+        return simulate(self, rng, bit)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a counterexample's adversary sees: the probabilities of the transcript up to here
+    under each bit, and either the next question or a verdict."""
+
+    m: Both
+    then: Question | None = None
+    event: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """The adversary's only query after one transcript, and the answers that are possible."""
+
+    query: Query
+    answers: dict[Response, Seen] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A deterministic adversary and an event with P > e^ε·Q + δ, P being its probability under
+    ``bit`` and Q under the other: the pair is not (ε, δ)-indistinguishable.
+
+    The adversary stops as soon as its verdict is settled. ``str`` draws it.
+    """
+
+    exp_epsilon: Fraction
+    delta: Fraction
+    rounds: int
+    bit: int
+    p: Fraction
+    q: Fraction
+    strategy: Question = field(repr=False)
+
+    @property
+    def excess(self) -> Fraction:
+        """P - e^ε·Q: no delta below it would do."""
+        return self.p - self.exp_epsilon * self.q
+
+    def check(self, pair: FinitePair | None = None) -> checking.Checked:
+        """As ``Certificate.check``: recompute both probabilities and the claim."""
+        return _checked(self.to_json(), pair)
+
+    def to_json(self) -> str:
+        """The documented JSON form; raises as ``Certificate.to_json``."""
+        from interlace.core.finite.documents import write_counterexample
+
+        return write_counterexample(self)
+
+    def __str__(self) -> str:
+        return "\n".join(_drawn(self.strategy, self.bit, ""))
+
+
+def certify(
+    pair: FinitePair,
+    *,
+    epsilon: Real | None = None,
+    exp_epsilon: Real | None = None,
+    delta: Real,
+) -> Certificate | Counterexample:
+    """A certificate that no adaptive adversary tells ``pair`` apart beyond (epsilon, delta), or
+    the adversary that does (Theorem 3; FORMULAS 3.8).
+
+    Exact: at the least delta there is a certificate, and below it a counterexample. An
+    ``epsilon`` is taken at e^epsilon rounded up to a multiple of 2**-64. Float laws are read
+    at their exact values, divided by their sum.
+
+    Raises ParameterError for arguments out of range and for a pair with too many transcripts
+    to list.
+
+    >>> response = FinitePair(
+    ...     lambda bit, history, query: {bit: Fraction(3, 4), 1 - bit: Fraction(1, 4)},
+    ...     queries=["ask"], rounds=1)
+    >>> certify(response, exp_epsilon=3, delta=0).check().kind
+    'certificate'
+    >>> attack = certify(response, exp_epsilon=2, delta=Fraction(1, 5))
+    >>> attack.p, attack.q, attack.check().kind
+    (Fraction(3, 4), Fraction(1, 4), 'counterexample')
+    >>> print(attack)
+    ask 'ask'
+      0: say 0
+      1: say 1
+    """
+    ratio = read_ratio_up(epsilon, exp_epsilon)
+    allowed = rational(delta, "delta", maximum=1)
+    levels = enumerate_levels(pair)
+    gained = gains(levels, ratio)
+    [least] = gained[0]
+    if allowed < max(least):
+        return _counterexample(pair, levels, gained, (ratio, allowed))
+    parts = residuals(levels, gained, ratio, allowed)
+    root = _nested(pair, levels, parts, (ratio, allowed))
+    return Certificate(ratio, allowed, pair.queries, pair.rounds, root)
+
+
+_Claim = tuple[Fraction, Fraction]
+"""e^epsilon and delta."""
+
+
+def _nested(pair: FinitePair, levels: list[Level], parts: list[list[Both]], claim: _Claim) -> Joint:
+    def make(depth: int, i: int, below: Below[Joint]) -> Joint:
+        m = levels[depth].joint[i]
+        then = {pair.queries[number]: dict(answers) for number, answers in below}
+        return Joint(m, *_systems(m, parts[depth][i], *claim), then)
+
+    return folded(levels, make)
+
+
+def _systems(m: Both, a: Both, ratio: Fraction, delta: Fraction) -> tuple[Both, Both]:
+    """E and N' of a transcript from its M and its residual (FORMULAS 3.8); where delta is 0 or 1
+    one of them is arbitrary, and M itself."""
+    e = ((m[0] - a[0]) / delta, (m[1] - a[1]) / delta) if delta else m
+    if delta == 1:
+        return e, m
+    n = a[0] / (1 - delta), a[1] / (1 - delta)
+    if ratio == 1:
+        return e, n
+    return e, ((ratio * n[0] - n[1]) / (ratio - 1), (ratio * n[1] - n[0]) / (ratio - 1))
+
+
+def _counterexample(
+    pair: FinitePair, levels: list[Level], gained: list[list[Both]], claim: _Claim
+) -> Counterexample:
+    [least] = gained[0]
+    bit = int(least[1] > least[0])
+    hung: list[dict[int, list[int]]] = [{} for _ in levels]
+    for level, by_parent in zip(levels[1:], hung, strict=False):
+        for number, group in enumerate(level.groups):
+            by_parent.setdefault(group.parent, []).append(number)
+    found = [Fraction(0), Fraction(0)]
+
+    def question(depth: int, node: int) -> Question:
+        level, gain = levels[depth + 1], gained[depth + 1]
+        groups = [level.groups[i] for i in hung[depth][node]]
+        best = max(groups, key=lambda g: sum(low[bit] for low in gain[g.first : g.stop]))
+        answers = {level.answers[i]: seen(depth + 1, i) for i in range(best.first, best.stop)}
+        return Question(pair.queries[best.query], answers)
+
+    def seen(depth: int, node: int) -> Seen:
+        m, gain = levels[depth].joint[node], gained[depth][node][bit]
+        if not gain:
+            return Seen(m)
+        # Nothing is gained by asking on where every continuation would be in the event.
+        if gain == m[bit] - claim[0] * m[1 - bit]:
+            found[0] += m[bit]
+            found[1] += m[1 - bit]
+            return Seen(m, event=True)
+        return Seen(m, question(depth, node))
+
+    strategy = question(0, 0)
+    return Counterexample(*claim, pair.rounds, bit, found[0], found[1], strategy)
+
+
+def _checked(text: str, pair: FinitePair | None) -> checking.Checked:
+    from interlace.core.finite.documents import write_pair
+
+    return checking.check(text, None if pair is None else write_pair(pair))
+
+
+def _drawn(question: Question, bit: int, indent: str) -> list[str]:
+    lines = [f"{indent}ask {question.query!r}"]
+    for response, after in question.answers.items():
+        if after.then is None:
+            verdict = bit if after.event else 1 - bit
+            lines.append(f"{indent}  {response!r}: say {verdict}")
+        else:
+            below = _drawn(after.then, bit, indent + "    ")
+            lines += [f"{indent}  {response!r}:", *below]
+    return lines
