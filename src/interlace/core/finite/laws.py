@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from typing import NoReturn
 
@@ -53,9 +53,49 @@ def checked(raw: object, where: str, *, exact: bool | None = None) -> Law:
     return law
 
 
+def checked_twice(ask: Callable[[], object], where: str, *, exact: bool | None = None) -> Law:
+    """``checked`` of what ``ask`` returns, which must be the same when it is asked again."""
+    raw = ask()
+    law = checked(raw, where, exact=exact)
+    if ask() != raw:
+        refuse(where, "gave two laws when called twice: it must depend on its arguments alone")
+    return law
+
+
+def weights(ask: Callable[[], object], where: str, *, exact: bool | None = None) -> Law:
+    """A law that may have negative exact weights, which stand for an infinite tail."""
+    raw = ask()
+    if not isinstance(raw, Mapping) or all(_positive(value) for value in raw.values()):
+        return checked_twice(ask, where, exact=exact)
+    values = [value for value in raw.values() if isinstance(value, numbers.Rational)]
+    if len(values) < len(raw) or sum(values) != 1:
+        refuse(where, "weights, where one is negative, must be exact and sum to 1")
+    return {secret: Fraction(value) for secret, value in raw.items() if value}
+
+
+def is_exact(laws: Iterable[Law]) -> bool:
+    """Whether no law holds a float."""
+    return all(isinstance(p, Fraction) for law in laws for p in law.values())
+
+
+def repaired(law: Law) -> dict[Response, Fraction]:
+    """The law in Fractions. What a float law lacks of 1 is given to its greatest probability,
+    so that all that holds of systems holds exactly."""
+    exact = {response: Fraction(p) for response, p in law.items()}
+    if not is_exact([law]):
+        greatest = max(exact, key=exact.__getitem__)
+        exact[greatest] += 1 - sum(exact.values())
+    return exact
+
+
 def deviation(law: Law) -> float:
-    """How far from 1 a float law sums."""
-    return abs(math.fsum([*law.values(), -1.0]))
+    """By which part a repaired probability may differ from the number divided by the sum of
+    the law; 0 for an exact law."""
+    if is_exact([law]):
+        return 0.0
+    # The greatest probability is at least 1/n: what it is given, and dividing by the sum,
+    # change it by less than 2n times what is lacking. fsum is exact but for its last rounding.
+    return 4 * len(law) * abs(math.fsum([*law.values(), -1.0]))
 
 
 def place(bit: int, history: History, query: Query) -> str:
@@ -69,6 +109,8 @@ def refuse(where: str, problem: str) -> NoReturn:
 
 
 def _read(value: object, where: str) -> Probability:
+    if (type(value) is float or type(value) is Fraction) and 0 <= value <= 1:
+        return value
     if isinstance(value, bool) or not isinstance(value, numbers.Rational | float):
         refuse(where, f"a probability must be a Fraction, an int or a float, not {_kind(value)}")
     if isinstance(value, numbers.Rational):
@@ -79,6 +121,11 @@ def _read(value: object, where: str) -> Probability:
     if not 0 <= read <= 1 + TOLERANCE:
         refuse(where, f"a probability must lie between 0 and 1, got {_short(read)}")
     return read
+
+
+def _positive(value: object) -> bool:
+    # What is no number is refused where it is read.
+    return not isinstance(value, numbers.Rational) or bool(value >= Fraction(0))
 
 
 def _kind(value: object) -> str:

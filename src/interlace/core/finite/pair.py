@@ -6,11 +6,28 @@ What is computed of it lives in the files beside this one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from fractions import Fraction
+from functools import cached_property, lru_cache
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import natural
-from interlace.core.finite.laws import History, Law, Query, checked, place, refuse
+from interlace.core.finite import ends
+from interlace.core.finite.fold import Game, Numbered, Walk
+from interlace.core.finite.graph import Expanded, Source, expand, refuse_size, rounded
+from interlace.core.finite.hidden import Filter, Initial, Transition, machines
+from interlace.core.finite.laws import (
+    History,
+    Law,
+    Query,
+    checked_twice,
+    deviation,
+    is_exact,
+    place,
+    refuse,
+)
+from interlace.core.finite.secret import After, Answering, OneSecret, Opening, Public, summed
+from interlace.core.finite.stepping import Stepped
+from interlace.core.finite.worst import WorstCase
 
 #: step(bit, history, query) -> {response: probability}.
 Step = Callable[[int, History, Query], Mapping[object, object]]
@@ -19,9 +36,13 @@ Table = Mapping[History, Mapping[Query, Mapping[object, object]]]
 
 #: Checked laws that a pair remembers. A larger tree is walked once, history by history.
 _REMEMBERED = 2**16
+#: Nodes that are looked at, unless a pair is told otherwise.
+LIMIT = 2_000_000
+#: Histories that are kept, each with its questions; more of them are walked, depth first.
+_KEPT = 100_000
 
 
-class FinitePair:
+class FinitePair(WorstCase):
     """Two finite interactive systems, M^0 on one dataset and M^1 on its neighbour.
 
     ``step(bit, history, query)`` gives the law of the response to ``query`` after ``history``,
@@ -45,15 +66,22 @@ class FinitePair:
     """
 
     def __init__(
-        self, step: Step, *, queries: Iterable[Query], rounds: int, exact: bool | None = None
+        self,
+        step: Step,
+        *,
+        queries: Iterable[Query],
+        rounds: int,
+        exact: bool | None = None,
+        limit: int = LIMIT,
     ) -> None:
         self._step = step
-        self._queries = _distinct(queries)
+        self._queries = distinct(queries)
         self._rounds = natural(rounds, "rounds", maximum=10**6)
-        self._exact = exact
+        self._limit = natural(limit, "limit")
+        self._exact, self._deviation = exact, 0.0
+        first = [self._checked(bit, (), query) for bit in (0, 1) for query in self._queries]
         if exact is None:
-            first = [self._checked(bit, (), query) for bit in (0, 1) for query in self._queries]
-            self._exact = not any(isinstance(p, float) for law in first for p in law.values())
+            self._exact = is_exact(first)
         self._remembered = lru_cache(maxsize=_REMEMBERED)(self._checked)
 
     @classmethod
@@ -78,6 +106,72 @@ class FinitePair:
             return table[history][query]
 
         return cls(step, queries=zero[()], rounds=longest + 1 if rounds is None else rounds)
+
+    @classmethod
+    def hidden(
+        cls,
+        initial: Initial,
+        transition: Transition,
+        *,
+        queries: Iterable[Query],
+        rounds: int,
+        exact: bool | None = None,
+        limit: int = LIMIT,
+    ) -> FinitePair:
+        """The pair of a machine with a hidden state.
+
+        ``initial(bit)`` is the law of the first hidden state, ``transition(bit, hidden, query)``
+        the law of (response, next hidden state). Histories after which the hidden states have
+        the same probabilities merge. Hidden states are hashable; finitely many are reachable.
+
+        >>> def initial(bit):
+        ...     return {bit: 1}
+        >>> def transition(bit, hidden, query):
+        ...     return {(hidden, hidden): Fraction(3, 4), (1 - hidden, hidden): Fraction(1, 4)}
+        >>> pair = FinitePair.hidden(initial, transition, queries=["ask"], rounds=3)
+        >>> pair.delta(exp_epsilon=2)
+        Fraction(17, 32)
+        """
+        asked = distinct(queries)
+        step = machines(initial, transition, asked, natural(rounds, "rounds"), exact)
+        return cls(step, queries=asked, rounds=rounds, exact=step.exact, limit=limit)
+
+    @classmethod
+    def one_secret(
+        cls,
+        opening: Opening,
+        answer: Answering,
+        *,
+        queries: Iterable[Query],
+        rounds: int,
+        start: Public = None,
+        after: After | None = None,
+        exact: bool | None = None,
+        limit: int = LIMIT,
+    ) -> FinitePair:
+        """The pair of a mechanism with one secret, drawn at its opening.
+
+        ``opening(bit)`` is the secret's law, ``answer(bit, secret, public, query)`` the law of
+        one response, ``after(public, query, response)`` the next public state (hashable), from
+        ``start``. Histories with the same public state in which each factor, a response's
+        probability as a function of the secret, occurred equally often merge. Questions that
+        tell and change nothing, as after a halt, are not asked.
+
+        Weights of the opening may be negative where they stand for an infinite tail
+        (``tails.fold``); then they must be exact.
+
+        >>> def opening(bit):
+        ...     return {"fair": Fraction(1, 2), "unfair": Fraction(1, 2)}
+        >>> def answer(bit, secret, public, query):
+        ...     return {0: Fraction(1, 2), 1: Fraction(1, 2)} if secret == "fair" else {bit: 1}
+        >>> pair = FinitePair.one_secret(opening, answer, queries=["toss"], rounds=2)
+        >>> pair.delta(exp_epsilon=1)
+        Fraction(1, 2)
+        """
+        asked = distinct(queries)
+        system = OneSecret(opening, answer, start, after or (lambda public, *_: public), exact)
+        step = summed(system, asked, natural(rounds, "rounds"))
+        return cls(step, queries=asked, rounds=rounds, exact=step.exact, limit=limit)
 
     @property
     def queries(self) -> tuple[Query, ...]:
@@ -111,14 +205,50 @@ class FinitePair:
 
     def _checked(self, bit: int, history: History, query: Query) -> Law:
         where = place(bit, history, query)
-        law = checked(self._step(bit, history, query), where, exact=self._exact)
-        if checked(self._step(bit, history, query), where, exact=self._exact) != law:
-            refuse(where, "gave two laws when called twice: it must depend on its arguments alone")
+        law = checked_twice(lambda: self._step(bit, history, query), where, exact=self._exact)
+        self._deviation = max(self._deviation, deviation(law))
         return law
 
+    @cached_property
+    def _source(self) -> Source:
+        if isinstance(self._step, Filter):
+            return self._step.source(self._rounds)
+        return Stepped(self._checked, self._queries, self._rounds)
 
-def _distinct(queries: Iterable[Query]) -> tuple[Query, ...]:
-    distinct = tuple(dict.fromkeys(queries))
-    if not distinct:
+    def graph(self) -> Expanded | None:
+        """The distinct nodes of the pair, if they are few enough to be kept."""
+        return self._graph
+
+    @cached_property
+    def _graph(self) -> Expanded | None:
+        kept = self._limit if self._source.merges else min(_KEPT, self._limit)
+        return expand(self._source, kept)
+
+    @cached_property
+    def _games(self) -> tuple[Game, Game]:
+        graph, source = self._graph, self._source
+        if graph is not None:
+            whole = Numbered(graph)
+            return whole, whole if self.exact else Numbered(rounded(graph))
+        if source.merges or source.size > self._limit:
+            refuse_size(source.size, self._limit)
+        walk = Walk(source, self._limit)
+        return walk, walk
+
+    def _whole(self) -> Game:
+        return self._games[0]
+
+    def _game(self) -> Game:
+        return self._games[1]
+
+    def _growth(self) -> Fraction:
+        seen = self._step.deviation if isinstance(self._step, Filter) else self._deviation
+        return ends.growth(seen, self._rounds) if not self.exact else Fraction(1)
+
+
+def distinct(queries: Iterable[Query]) -> tuple[Query, ...]:
+    """The queries without repetition; at least one."""
+    found = tuple(dict.fromkeys(queries))
+    if not found:
         raise ParameterError("queries", "must name at least one query")
-    return distinct
+    return found
