@@ -17,6 +17,7 @@ import pytest
 import interlace as il
 from interlace.centre import Centre
 from interlace.centre.noise import POOL
+from interlace.cli.ledger import export
 from interlace.core.laws import Law
 from tests.centre import worker
 from tests.centre.support import ALL_SQL, clinic
@@ -128,3 +129,40 @@ def test_a_centre_survives_its_disk(tmp_path: Path, limit: Limit, lift: Limit) -
     with il.open(folder) as centre:
         assert [dataset.name for dataset in centre.datasets()] == ["people", "more"]
         assert len(list((folder / "snapshots").glob("*.duckdb"))) == 2
+
+
+def survive_as_a_whole(folder: Path, side: Path, limit: Limit, lift: Limit) -> None:
+    """Restore and export while the disk fails: nothing happens; and when it does not."""
+    exported = side.with_name("exported")
+    with il.open(folder) as centre:
+        worker.work(centre, side)
+    export("earlier", exported)
+    limit(folder)
+    with pytest.raises(il.LedgerError):
+        il.restore(folder)
+    if limit is fill:
+        with pytest.raises(OSError, match="large"):
+            export("later" * 1000, exported)
+    lift(folder)
+    assert exported.read_text(encoding="utf-8") == "earlier"
+    with il.open(folder) as centre:
+        worker.work(centre, side)
+        centre.audit()
+    il.restore(folder)
+    with il.open(folder) as centre:
+        assert {session.left for session in centre.account("ada").sessions()} == {0}
+        centre.audit()
+
+
+@pytest.mark.parametrize(
+    ("limit", "lift"), [(fill, make_room), (write_protect, allow_writes)], ids=["full", "read-only"]
+)
+def test_what_is_done_to_a_whole_centre_survives_its_disk(
+    tmp_path: Path, limit: Limit, lift: Limit
+) -> None:
+    folder, side = tmp_path / "clinic", tmp_path / "acknowledged"
+    with clinic(folder) as centre:
+        centre.account("ada", quota=il.ZCDP(20))
+    assert ended(start(survive_as_a_whole, folder, side, limit, lift)) == 0
+    assert check(folder, side) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"acknowledged", "clinic", "exported"}

@@ -1,5 +1,5 @@
-"""Death and a full disk where a centre is changed as a whole (cap, generation, restoring), where
-its files outside the folder are written (keys, head), and where something is exported."""
+"""Death, a full disk and Ctrl-C where a centre is changed as a whole (cap, generation, restoring),
+where its files outside the folder are written (keys, head), and where something is exported."""
 
 from __future__ import annotations
 
@@ -336,6 +336,17 @@ def test_a_full_disk_at_a_point(
         with pytest.raises(il.LedgerError, match="No space left"):
             DEEDS[deed].do(place)
     monkeypatch.delenv("INTERLACE_FAULT")
+    _holds(place, deed)
+
+
+@pytest.mark.parametrize(("deed", "point"), CASES)
+def test_interrupted_at_a_point(
+    place: Path, deed: str, point: faults.Point, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERLACE_FAULT", f"{point}:interrupt")
+    # The shell says "Aborted!" instead.
+    with pytest.raises((KeyboardInterrupt, il.LedgerError), match=r"^$|Aborted"):
+        DEEDS[deed].do(place)
     _holds(place, deed)
 
 
