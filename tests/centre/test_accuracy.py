@@ -54,7 +54,7 @@ def test_it_costs_nothing_and_reads_nothing(
             raise AssertionError("accuracy reached the engine or the sampler")
 
         monkeypatch.setattr(DuckDBEngine, "read", touched)
-        monkeypatch.setattr("interlace.centre.session.POOL.draw", touched)
+        monkeypatch.setattr("interlace.centre.noise.POOL.draw", touched)
         for session in sessions:
             near = session.accuracy(ALL_SQL, confidence=0.5)
             far = session.accuracy(ALL_SQL, confidence=0.999)

@@ -99,7 +99,7 @@ def test_registering_refuses_arguments_that_it_would_not_use(
 def test_answers_do_not_depend_on_the_callers_decimal_context(
     centre: Centre, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("interlace.centre.session.POOL.draw", lambda law: (-123456789,) * law.size)
+    monkeypatch.setattr("interlace.centre.noise.POOL.draw", lambda law: (-123456789,) * law.size)
     session = centre.account("ada").open(m.Laplace(epsilon=0.1), "people")
     hostile = decimal.Context(prec=2, traps=[decimal.Inexact, decimal.FloatOperation])
     with decimal.localcontext(hostile):

@@ -17,27 +17,23 @@ from tests.centre.support import ALL_SQL, clinic
 m = il.mechanisms
 
 _VICTIM = """
-import contextlib, os, signal, sys
+import os, signal, sys
 import interlace as il
 
 centre = il.open(sys.argv[1])
 session = centre.session(sys.argv[2])
-whole = centre.ledger.transaction
+append = type(centre.ledger).append
 
-@contextlib.contextmanager
-def dying():
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def dying(self, *arguments, before_commit, **named):
     # The data has been read and the noise drawn; now the answer would be committed.
-    with whole() as transaction:
-        if sys.argv[3] == "written":
-            append = transaction.append
-            class Dying:
-                def append(self, *arguments, **named):
-                    append(*arguments, **named)
-                    os.kill(os.getpid(), signal.SIGKILL)
-            yield Dying()
-        os.kill(os.getpid(), signal.SIGKILL)
+    if sys.argv[3] == "before":
+        die()
+    append(self, *arguments, before_commit=die, **named)
 
-type(centre.ledger).transaction = lambda self: dying()
+type(centre.ledger).append = dying
 session.ask(sys.argv[4], at_least=int(sys.argv[5]))
 """
 

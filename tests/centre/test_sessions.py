@@ -25,7 +25,7 @@ NEARLY_EXACT = 2**-20
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """No noise, so that tests of the plumbing see the exact value."""
-    monkeypatch.setattr("interlace.centre.session.POOL.draw", lambda law: (0,) * law.size)
+    monkeypatch.setattr("interlace.centre.noise.POOL.draw", lambda law: (0,) * law.size)
 
 
 @pytest.mark.usefixtures("exact")
@@ -95,7 +95,7 @@ def test_a_refused_question_touches_no_data_and_costs_nothing(
             raise AssertionError("a refused question reached the engine or the sampler")
 
         monkeypatch.setattr(DuckDBEngine, "read", touched)
-        monkeypatch.setattr("interlace.centre.session.POOL.draw", touched)
+        monkeypatch.setattr("interlace.centre.noise.POOL.draw", touched)
         for sql in ("SELECT age FROM people", "SELECT COUNT(*) FROM nobody", "", "SELECT 1; --"):
             with pytest.raises(il.QueryRefused):
                 laplace.ask(sql)

@@ -125,7 +125,7 @@ def test_json_goes_round_and_holds_no_float(statement: il.Statement) -> None:
 
 
 def test_nothing_private_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for pool in ("account", "session"):
+    for pool in ("account", "responders"):
         monkeypatch.setattr(f"interlace.centre.{pool}.POOL.draw", lambda law: (_NOISE,) * law.size)
     frame = pd.DataFrame({"id": [f"jane{i}" for i in range(_ROWS)], "income": [_INCOME] * _ROWS})
     with il.open(tmp_path) as centre:

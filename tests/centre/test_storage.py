@@ -20,14 +20,11 @@ m = il.mechanisms
 
 @contextlib.contextmanager
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    @contextlib.contextmanager
-    def full(self: SQLiteLedger) -> Iterator[None]:
-        del self
+    def full(*_: object, **__: object) -> None:
         raise il.LedgerError("the disk is full")
-        yield
 
     with monkeypatch.context() as patch:
-        patch.setattr(SQLiteLedger, "transaction", full)
+        patch.setattr(SQLiteLedger, "append", full)
         yield
 
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from interlace.centre.closing import check_account, switch_off
+from interlace.centre.closing import check_account, check_expiry, switch_off
 from interlace.centre.faults import disk_errors, reach
 from interlace.centre.interrupts import uninterrupted
 from interlace.centre.names import checked_name
@@ -132,7 +132,8 @@ class Account:
         drawn = [encode_secrets(openings(member, POOL.draw)) for member in members]
         with self._ledger.transaction() as transaction:
             reach("open.before-admission")
-            check_account(transaction, self.name, self._record.expires)
+            check_expiry(self.name, self._record.expires)
+            check_account(transaction, self.name)
             spending = self._filter(transaction)
             spending.admit(charge)
             record = ChargeRecord(members, exact, charge, spending.spent)

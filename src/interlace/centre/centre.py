@@ -287,13 +287,14 @@ class Centre:
         expires = AccountRecord.read(account).expires
 
         def check() -> None:
-            check_account(self._ledger, record.account, expires)
+            check_account(self._ledger, record.account)
             check_session(self._ledger, record.id, event.seq)
 
         host = Host(
             parse=lambda sql: datasets.plan(name, sql),
-            read=lambda plan: datasets.read(name, plan),
+            read=lambda plan: datasets.read(record.account, name, plan),
             stored=self._outside.heads.follow,
+            expires=expires,
             check=check,
         )
         return Session(self._ledger, record, self._outside.sealer.unseal(event), live, host)

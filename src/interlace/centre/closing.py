@@ -52,10 +52,14 @@ def close(ledger: Ledger, account: str, session: str) -> None:
     reach("close.after-commit")
 
 
-def check_account(reads: Reads, account: str, expires: datetime | None) -> None:
-    """Raises Closed for an account that was switched off or has expired."""
+def check_expiry(account: str, expires: datetime | None) -> None:
+    """Raises Closed for an account that has expired."""
     if expires is not None and now() >= expires:
         raise Closed(f"account {account!r} expired on {expires:%Y-%m-%d %H:%M %Z}")
+
+
+def check_account(reads: Reads, account: str) -> None:
+    """Raises Closed for an account that was switched off."""
     if reads.last(OFF, account=account) is not None:
         raise Closed(f"account {account!r} was switched off by the custodian")
 

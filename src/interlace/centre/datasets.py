@@ -27,6 +27,7 @@ from interlace.query.plan import Plan
 from interlace.query.schema import Dataset
 
 _PLANS_REMEMBERED = 4096
+_VALUES_REMEMBERED = 4096
 
 
 class Datasets:
@@ -40,6 +41,7 @@ class Datasets:
         self._closed = False
         self._found = lru_cache(None)(self._find)
         self.plan = lru_cache(_PLANS_REMEMBERED)(self._plan)
+        self._read = lru_cache(_VALUES_REMEMBERED)(self._value)
 
     def close(self) -> None:
         """Give up the engines; running reads may end, later ones raise EngineError."""
@@ -81,12 +83,20 @@ class Datasets:
             if path.name not in known:
                 path.unlink()
 
-    def read(self, name: str, plan: Plan) -> tuple[int, ...]:
-        """The exact answer to a plan. Raises EngineError."""
+    def read(self, account: str, name: str, plan: Plan) -> tuple[int, ...]:
+        """The exact answer to a plan, for an account. Raises EngineError.
+
+        Read once for the account, and remembered: a snapshot does not change. Not for all
+        accounts together: how long an answer takes would tell what others have asked.
+        """
+        if self._closed:
+            raise LedgerError("the centre was closed: open it again")
+        return self._read(account, name, plan)
+
+    def _value(self, account: str, name: str, plan: Plan) -> tuple[int, ...]:
+        del account
         engine = self._engines.get(name)
         if engine is None:
-            if self._closed:
-                raise LedgerError("the centre was closed: open it again")
             # Making an engine touches no file, so one too many does no harm.
             engine = self._engines.setdefault(name, DuckDBEngine(self._snapshot(name)))
         return engine.read(plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from interlace.centre.records import Round, SessionRecord
 from interlace.core.mechanisms.play import State, start
@@ -39,6 +40,8 @@ class Live:
 
     fold: Fold
     drawn: Drawn | None = None
+    #: The ledger's mark under which the fold is complete and the session may answer.
+    mark: int | None = None
 
     @classmethod
     def of(cls, record: SessionRecord) -> Live:
@@ -52,5 +55,7 @@ class Host:
     parse: Parse
     read: Read
     stored: Callable[[], None]
-    #: Raises Closed or SessionVoid when the session answers nothing more.
+    #: When the account ends by itself.
+    expires: datetime | None
+    #: Raises Closed or SessionVoid when it is recorded that the session answers nothing more.
     check: Callable[[], None]

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 from interlace.centre.answers import Accuracy, Answer, bounding, in_units, present
-from interlace.centre.closing import close
+from interlace.centre.closing import check_expiry, close
 from interlace.centre.faults import disk_errors, reach
-from interlace.centre.live import Drawn, Fold, Host, Live, Read
+from interlace.centre.live import Drawn, Fold, Host, Live
 from interlace.centre.names import checked_name
-from interlace.centre.noise import POOL
 from interlace.centre.questions import Question
 from interlace.centre.records import Round, SessionRecord, decode_secrets
+from interlace.centre.responders import drawing, recalling
 from interlace.core.composition.filters import Budget
 from interlace.core.errors import Closed, KeyConflict, LedgerCorrupt, SessionHalted, SessionVoid
 from interlace.core.exact import Real, rational
 from interlace.core.mechanisms.codec import Served
-from interlace.core.mechanisms.play import Respond, leaves, play
+from interlace.core.mechanisms.play import leaves, play
 from interlace.core.mechanisms.protocol import Answer as CoreAnswer
-from interlace.core.mechanisms.protocol import Mechanism, Public, Secret
-from interlace.core.queries import Query
 from interlace.ledger import ANSWER, Event, Ledger
 from interlace.query.plan import Plan
 
@@ -89,10 +88,10 @@ class Session:
         """How many answers (sparse vector: passes) may still be given."""
         with self._ledger.acquire(self.id):
             try:
-                self._host.check()
+                self._refresh()
             except (Closed, SessionVoid):
                 return 0
-            return self.mechanism.left(self._latest().state.public)
+            return self.mechanism.left(self._live.fold.state.public)
 
     def replay(self) -> int:
         """Fold the session's answers anew and return how many there are.
@@ -101,7 +100,8 @@ class Session:
         """
         with self._ledger.acquire(self.id):
             self._live.fold = Live.of(self._record).fold
-            return self._latest().round
+            self._read_on()
+            return self._live.fold.round
 
     def close(self) -> None:
         """Answer nothing more, for good. What was charged stays charged."""
@@ -156,7 +156,7 @@ class Session:
         # rejection sampling (R5).
         with self._ledger.acquire(self.id):
             reach("ask.after-acquire")
-            self._host.check()
+            self._refresh()
             late = self._store_late()
             if late is not None and (late.key, late.done.question) == (key, question):
                 return _shown(late.done, late.round)
@@ -169,9 +169,9 @@ class Session:
 
     def _answer(self, question: Question, plan: Plan, key: str | None) -> Answer:
         """One round of the loop. The caller holds the session."""
-        fold = self._latest()
+        fold = self._live.fold
         steps: list[CoreAnswer] = []
-        respond = _draw(self._host.read, steps)
+        respond = drawing(self._host.read, steps)
         query = question.query(plan)
         answer, after = play(self.mechanism, self._secrets, fold.state, query, respond)
         done = Round(question, answer, tuple(steps), plan.digits, bounding(plan))
@@ -186,7 +186,8 @@ class Session:
         drawn = self._live.drawn
         if drawn is None:
             return None
-        if self._latest().round + 1 != drawn.round:
+        self._read_on()
+        if self._live.fold.round + 1 != drawn.round:
             # It was stored after all, or another process answered that round; ours never left.
             self._live.drawn = None
             return None
@@ -198,24 +199,38 @@ class Session:
 
         If that fails, the round waits: drawing it again would be rejection sampling.
         """
-        with self._ledger.transaction() as transaction:
-            event = transaction.append(
-                ANSWER,
-                dataset=self.dataset,
-                account=self.account,
-                session=self.id,
-                round=drawn.round,
-                key=drawn.key,
-                body=drawn.done.body(drawn.cells, leaves(self.mechanism)),
-            )
-            reach("ask.before-commit")
+        mark, self._live.mark = self._live.mark, None
+        event = self._ledger.append(
+            ANSWER,
+            dataset=self.dataset,
+            account=self.account,
+            session=self.id,
+            round=drawn.round,
+            key=drawn.key,
+            body=drawn.done.body(drawn.cells, leaves(self.mechanism)),
+            before_commit=partial(reach, "ask.before-commit"),
+        )
         reach("ask.after-commit")
         self._live.fold = Fold(drawn.after, drawn.round, event.seq)
         self._live.drawn = None
+        self._live.mark = mark
         self._host.stored()
 
-    def _latest(self) -> Fold:
-        """The fold over all answers, those of other processes too. The caller holds the session.
+    def _refresh(self) -> None:
+        """See what others have recorded, if they have. The caller holds the session.
+
+        Raises Closed or SessionVoid if the session answers nothing more.
+        """
+        check_expiry(self.account, self._host.expires)
+        mark = self._ledger.mark()
+        if mark != self._live.mark:
+            self._host.check()
+            self._read_on()
+            self._live.mark = mark
+
+    def _read_on(self) -> None:
+        """Fold the answers that are new, those of other processes too. The caller holds the
+        session.
 
         Raises LedgerCorrupt for an answer that does not follow from those before it.
         """
@@ -225,14 +240,13 @@ class Session:
             query = done.question.query(self._host.parse(done.question.sql))
             try:
                 answer, after = play(
-                    self.mechanism, self._secrets, fold.state, query, _recall(steps, event)
+                    self.mechanism, self._secrets, fold.state, query, recalling(steps, event)
                 )
             except SessionHalted:
                 raise LedgerCorrupt("answers a session that had halted", event.seq) from None
             if answer != done.answer or steps or event.round != fold.round + 1:
                 raise LedgerCorrupt("does not follow from its session's history", event.seq)
             self._live.fold = Fold(after, fold.round + 1, event.seq)
-        return self._live.fold
 
     def _events(self, after: int) -> Iterator[Event]:
         return self._ledger.events(ANSWER, session=self.id, after=after)
@@ -241,41 +255,3 @@ class Session:
 def _shown(done: Round, round_: int | None) -> Answer:
     assert round_ is not None
     return present(done.answer, done.question.sql, round_, done.digits, done.bounding)
-
-
-def _draw(read: Read, steps: list[CoreAnswer]) -> Respond:
-    """Answers for a leaf from the data and fresh noise, and notes the step.
-
-    A plan is read once a round: whether a composite reads it again depends on a draw, and
-    nothing after a draw may fail because of it (FORMULAS 11).
-    """
-    values: dict[Plan, tuple[int, ...]] = {}
-
-    def respond(mechanism: Mechanism, secret: Secret, public: Public, query: Query) -> CoreAnswer:
-        move = mechanism.move(public, query)
-        plan = move.plan
-        assert isinstance(plan, Plan)
-        if plan not in values:
-            values[plan] = read(plan)
-            reach("ask.after-read")
-        exact = values[plan]
-        if move.comparison is not None:
-            exact = tuple(move.comparison(value) for value in exact)
-        noise = POOL.draw(move.kernel.law)
-        outcome = tuple(value + z for value, z in zip(exact, noise, strict=True))
-        steps.append(mechanism.answer(secret, public, query, outcome))
-        return steps[-1]
-
-    return respond
-
-
-def _recall(steps: list[CoreAnswer], event: Event) -> Respond:
-    """Answers for a leaf from what was recorded, using up ``steps``."""
-
-    def respond(mechanism: Mechanism, secret: Secret, public: Public, query: Query) -> CoreAnswer:
-        del mechanism, secret, public, query
-        if not steps:
-            raise LedgerCorrupt("holds fewer steps than its answer needs", event.seq)
-        return steps.pop(0)
-
-    return respond

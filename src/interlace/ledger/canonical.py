@@ -32,10 +32,12 @@ def canonical(body: Mapping[str, object]) -> str:
     >>> canonical({"rho": "1/11", "answers": [3, None]})
     '{"answers":[3,null],"rho":"1/11"}'
     """
-    plain = _plain(body, "body", 0)
-    return json.dumps(
-        plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return _ENCODER.encode(_plain(body, "body", 0))
+
+
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
 
 
 def parse(text: str, event: int | None = None) -> dict[str, object]:
@@ -59,12 +61,12 @@ def _plain(value: object, place: str, depth: int) -> object:
         raise ParameterError("body", f"is nested deeper than {_DEEPEST} levels")
     if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return text(value, place)
     if isinstance(value, int):
         if value.bit_length() > _LARGEST_BITS:
             raise ParameterError(place, f"has more than {_LARGEST_BITS} bits: store it as text")
         return int(value)
-    if isinstance(value, str):
-        return text(value, place)
     if isinstance(value, Mapping):
         return {
             _name(key, place): _plain(item, f"{place}.{key}", depth + 1)
@@ -91,10 +93,16 @@ def text(value: str, name: str) -> str:
     >>> text("Gödel", "account")
     'Gödel'
     """
-    with contextlib.suppress(UnicodeEncodeError):  # which would quote the text
-        value.encode()
+    if value.isascii() or _has_utf8(value):
         return str(value)
     raise ParameterError(name, "holds half of a surrogate pair, which is not text")
+
+
+def _has_utf8(value: str) -> bool:
+    with contextlib.suppress(UnicodeEncodeError):  # which would quote the text
+        value.encode()
+        return True
+    return False
 
 
 def genesis(ledger: str) -> Head:

@@ -7,7 +7,7 @@ decided in ``centre``, inside a transaction of the ledger.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict, Unpack
@@ -64,6 +64,18 @@ class Head:
         return f"{self.seq}:{self.hash}"
 
 
+class Columns(TypedDict, total=False):
+    """What a new event may carry besides its kind; see ``Event``."""
+
+    dataset: str | None
+    account: str | None
+    session: str | None
+    round: int | None
+    key: str | None
+    body: Mapping[str, object] | None
+    secret: bytes | None
+
+
 class Names(TypedDict, total=False):
     """What an event must carry to be wanted; a name that is not given may be any."""
 
@@ -99,18 +111,7 @@ class Reads(Protocol):
 class Transaction(Reads, Protocol):
     """Exclusive access to the ledger, by one thread of one process."""
 
-    def append(
-        self,
-        kind: str,
-        *,
-        dataset: str | None = None,
-        account: str | None = None,
-        session: str | None = None,
-        round: int | None = None,
-        key: str | None = None,
-        body: Mapping[str, object] | None = None,
-        secret: bytes | None = None,
-    ) -> Event:
+    def append(self, kind: str, **columns: Unpack[Columns]) -> Event:
         """Add an event, durable once the transaction's block ends without an exception.
 
         Raises NameTaken for an account or a dataset's version that exists, AlreadyRecorded
@@ -127,6 +128,22 @@ class Ledger(Reads, Protocol):
     @property
     def id(self) -> str:
         """Which ledger this is: text that no other ledger has, but copies of it keep."""
+
+    def append(
+        self, kind: str, *, before_commit: Callable[[], None] = ..., **columns: Unpack[Columns]
+    ) -> Event:
+        """Add one event that needs to read nothing first; it is durable when this returns.
+
+        Events that several threads append at a time are committed together, which spares all
+        but one of them the wait for the disk. ``before_commit`` is called, perhaps by another
+        thread, when they are about to be committed. Raises as ``Transaction.append`` does,
+        LedgerError too if nothing was committed or if it is not known.
+        """
+
+    def mark(self) -> int:
+        """Another number whenever anything may have been recorded since, by anybody, except
+        by this object's ``append``: who has read everything under a mark need not read again
+        while it stands. Cheap."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Exclude every other writer, in all threads and processes, for one block.

@@ -12,12 +12,12 @@ import fcntl
 import hashlib
 import os
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from interlace.core.errors import LedgerError
+from interlace.ledger.forks import forget_at_fork
 
 
 class _Descriptors:
@@ -174,7 +174,7 @@ class Holds:
         self._place = place
         self._remove = remove
         self.forget()
-        _holds.add(self)
+        forget_at_fork(self)
 
     def forget(self) -> None:
         """Start afresh, in a child after a fork: no thread of it holds or wants anything."""
@@ -205,24 +205,12 @@ class Holds:
                     if not place.wanted:
                         del places[name]
 
-    def held(self, name: str) -> bool:
-        """Whether this thread holds ``name`` still: not if its file was taken away meanwhile."""
+    def held(self, name: str, thread: int) -> bool:
+        """Whether a thread holds ``name`` still: not if its file was taken away meanwhile."""
         place = self._places.get(name)
-        if place is None or place.holder != threading.get_ident() or place.descriptor is None:
+        if place is None or place.holder != thread or place.descriptor is None:
             return False
         return _is_still(self._place(name), place.descriptor)
-
-
-#: All that a forked child must forget.
-_holds: weakref.WeakSet[Holds] = weakref.WeakSet()
-
-
-def _forget_all() -> None:
-    for holds in list(_holds):
-        holds.forget()
-
-
-os.register_at_fork(after_in_child=_forget_all)
 
 
 def in_folder(folder: Path) -> Callable[[str], Path]:

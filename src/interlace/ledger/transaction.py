@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, Unpack, final
 
 import sqlalchemy as sa
 
-from interlace.core.errors import (
-    AlreadyRecorded,
-    InterlaceError,
-    LedgerError,
-    NameTaken,
-    ParameterError,
-)
+from interlace.core.errors import AlreadyRecorded, InterlaceError, LedgerError, NameTaken
 from interlace.ledger import statements
-from interlace.ledger.canonical import canonical, link, text
-from interlace.ledger.interface import ACCOUNT, ANSWER, CHARGE, DATASET, SESSION, Event, Head, Names
+from interlace.ledger.canonical import link
+from interlace.ledger.interface import (
+    ACCOUNT,
+    ANSWER,
+    DATASET,
+    SESSION,
+    Columns,
+    Event,
+    Head,
+    Names,
+)
+from interlace.ledger.rows import Row, checked_row
 from interlace.ledger.statements import Selection
 
 
@@ -56,14 +59,8 @@ class SQLReads(ABC):
         return statements.event(rows[0]) if rows else None
 
 
-#: What a kind of event must carry: its identity, and to whom and what it belongs.
-_NEEDED: dict[str, tuple[str, ...]] = {
-    DATASET: ("dataset",),
-    ACCOUNT: ("account",),
-    CHARGE: ("account",),
-    SESSION: ("dataset", "account", "session"),
-    ANSWER: ("dataset", "account", "session", "round"),
-}
+class NotHeld(LedgerError):
+    """An answer of a session that its thread does not hold (any more)."""
 
 
 @final
@@ -71,13 +68,13 @@ class SQLTransaction(SQLReads):
     """One exclusive, open transaction; usable by its own thread until its block ends.
 
     ``run`` runs a statement and turns the database's errors into the ledger's; ``holds`` tells
-    whether this thread still holds a session.
+    whether a thread still holds a session.
     """
 
     def __init__(
         self,
         run: Callable[[sa.Executable, dict[str, Any]], statements.Rows],
-        holds: Callable[[str], bool],
+        holds: Callable[[str, int], bool],
         start: Head,
     ) -> None:
         self._runs = run
@@ -94,58 +91,43 @@ class SQLTransaction(SQLReads):
         self._check()
         return self._head
 
-    def append(
-        self,
-        kind: str,
-        *,
-        dataset: str | None = None,
-        account: str | None = None,
-        session: str | None = None,
-        round: int | None = None,
-        key: str | None = None,
-        body: Mapping[str, object] | None = None,
-        secret: bytes | None = None,
-    ) -> Event:
+    def append(self, kind: str, **columns: Unpack[Columns]) -> Event:
         """Add an event; see the interface."""
         self._check()
-        row: dict[str, Any] = {
-            "seq": self._head.seq + 1,
-            "kind": _name(kind, "kind"),
-            "dataset": _optional(dataset, "dataset"),
-            "account": _optional(account, "account"),
-            "session": _optional(session, "session"),
-            "round": _round(round),
-            "key": _optional(key, "key"),
-            "body": canonical(body or {}),
-            "secret": _salted(secret),
-        }
-        for name in _NEEDED.get(kind, ()):
-            if row[name] is None:
-                raise ParameterError(name, f"is required for an event of kind {kind!r}")
-        self._check_hold(row)
-        row["hash"] = link(self._head.hash, tuple(row.values()))
-        if not self._inserted(row):
-            raise self._refusal(row)
-        self._head = Head(row["seq"], row["hash"])
-        return statements.event(tuple(row.values()))
+        return self.add(checked_row(kind, **columns), threading.get_ident())
 
-    def _check_hold(self, row: dict[str, Any]) -> None:
+    def add(self, row: Row, thread: int) -> Event:
+        """Add an event for a thread, which need not be this one.
+
+        Raises NameTaken, AlreadyRecorded or NotHeld, and the transaction goes on; any other
+        LedgerError, and it is lost.
+        """
+        self._check()
+        self._check_hold(row, thread)
+        numbered = {"seq": self._head.seq + 1, **row}
+        numbered["hash"] = link(self._head.hash, tuple(numbered.values()))
+        if not self._inserted(numbered):
+            raise self._refusal(row)
+        self._head = Head(numbered["seq"], numbered["hash"])
+        return statements.event(tuple(numbered.values()))
+
+    def _check_hold(self, row: Row, thread: int) -> None:
         """If its lock file was taken away, another process may have drawn for the same round:
         which of the two is recorded must not be left to a race (R5)."""
-        if row["kind"] == ANSWER and not self._holds(row["session"]):
-            raise LedgerError(
+        if row["kind"] == ANSWER and not self._holds(row["session"], thread):
+            raise NotHeld(
                 f"session {row['session']!r} is not held by this thread, or its lock file was "
                 "taken away; nothing was recorded: acquire the session and ask again"
             )
 
-    def _inserted(self, row: dict[str, Any]) -> bool:
+    def _inserted(self, row: Row) -> bool:
         try:
             self._runs(statements.INSERT, row)
         except AlreadyRecorded:
             return False
         return True
 
-    def _refusal(self, row: dict[str, Any]) -> InterlaceError:
+    def _refusal(self, row: Row) -> InterlaceError:
         kind, session, key = row["kind"], row["session"], row["key"]
         if kind in (ACCOUNT, DATASET):
             return NameTaken(f"{kind}: {row[kind]!r} exists already: choose another name")
@@ -166,29 +148,3 @@ class SQLTransaction(SQLReads):
             raise LedgerError(
                 "the transaction has ended or belongs to another thread: begin one of your own"
             )
-
-
-def _name(value: object, name: str) -> str:
-    if not isinstance(value, str) or not 1 <= len(value) <= 1000 or "\0" in value:
-        raise ParameterError(name, "must be text of 1 to 1000 characters without NUL")
-    return text(value, name)
-
-
-def _optional(value: object, name: str) -> str | None:
-    return None if value is None else _name(value, name)
-
-
-def _round(value: object) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-        raise ParameterError("round", f"must be an integer from 0 to 2**63 - 1, got {value!r}")
-    return int(value)
-
-
-def _salted(secret: object) -> bytes | None:
-    if secret is None:
-        return None
-    if not isinstance(secret, bytes):
-        raise ParameterError("secret", f"must be bytes, got a {type(secret).__name__}")
-    return secrets.token_bytes(statements.SALT) + secret

@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,7 +58,9 @@ class Connections:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue(_KEPT)
-        self._closer = weakref.finalize(self, _close_all, self._idle)
+        self._watching: sqlite3.Connection | None = None
+        self._watches = 0
+        weakref.finalize(self, _close_all, self._idle)
         self._closed = self._broken = self._broken_in_child = False
         self._reset()
         _alive.add(self)
@@ -97,7 +99,7 @@ class Connections:
                     translated(lambda: connection.execute("BEGIN IMMEDIATE"))
                 yield connection
                 if immediate and os.getpid() == process:
-                    translated(connection.commit)
+                    translated(partial(_commit, connection))
             finally:
                 if os.getpid() == process:
                     self._give_back(connection)
@@ -116,6 +118,22 @@ class Connections:
             self._idle.put_nowait(connection)
             return
         connection.close()
+
+    def version(self) -> tuple[int, int]:
+        """Another value whenever anybody has committed anything. One thread at a time."""
+        with self._using():
+            if self._watching is None:
+                self._watching = translated(self._connect)
+                self._watches += 1
+            pragma = partial(self._watching.execute, "PRAGMA data_version")
+            [version] = translated(pragma).fetchone()
+            return self._watches, version
+
+    def _close_idle(self) -> None:
+        if self._watching is not None:
+            self._watching.close()
+            self._watching = None
+        _close_all(self._idle)
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[None]:
@@ -145,7 +163,7 @@ class Connections:
         with self._gate:
             self._closed = True
             self._others_end()
-        self._closer()
+            self._close_idle()
 
     def _others_end(self) -> None:
         me = threading.get_ident()
@@ -159,7 +177,7 @@ class Connections:
         # A transaction that would not end, or that is this thread's own, cannot be closed.
         self._broken_in_child = bool(self._users)
         if not self._broken_in_child:
-            _close_all(self._idle)
+            self._close_idle()
 
     def after_fork_in_parent(self) -> None:
         """Go on as before."""
@@ -201,6 +219,12 @@ def _after_in_child() -> None:
 os.register_at_fork(
     before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
 )
+
+
+def _commit(connection: sqlite3.Connection) -> None:
+    if not connection.in_transaction:  # a full disk, for one, ends it at once
+        raise sqlite3.OperationalError("the transaction was given up")
+    connection.commit()
 
 
 def _close_all(idle: queue.LifoQueue[sqlite3.Connection]) -> None:

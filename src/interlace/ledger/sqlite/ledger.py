@@ -9,20 +9,24 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar, final
+from typing import Any, Self, TypeVar, Unpack, final
 
 import sqlalchemy as sa
 
 from interlace.core.errors import LedgerCorrupt, LedgerError, ParameterError
 from interlace.ledger import statements
 from interlace.ledger.canonical import follow, genesis
-from interlace.ledger.interface import Head
+from interlace.ledger.group import Group, nothing
+from interlace.ledger.interface import Columns, Event, Head
 from interlace.ledger.locks import Holds, exclusive, in_folder
+from interlace.ledger.rows import checked_row
 from interlace.ledger.sqlite import schema
 from interlace.ledger.sqlite.connections import Connections, begun, run, translated
+from interlace.ledger.sqlite.watch import Watch
 from interlace.ledger.transaction import SQLReads, SQLTransaction
 
 _T = TypeVar("_T")
@@ -74,9 +78,15 @@ class SQLiteLedger(SQLReads):
         try:
             self._id = self._check()
         except BaseException:
-            self.close()
+            self._connections.close()
             raise
         self._genesis = genesis(self._id)
+        # Of its parts and not of this object, which its thread would otherwise keep alive.
+        self._begin = partial(
+            _transaction, self._writer, self._connections, self._names.held, self._genesis
+        )
+        self._watch = Watch(self._connections.version, partial(_head_seq, self._connections))
+        self._group = Group(partial(_own, self._begin, self._watch))
 
     @property
     def id(self) -> str:
@@ -87,18 +97,26 @@ class SQLiteLedger(SQLReads):
         with self._connections.lend() as connection:
             return _check_database(connection)
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[SQLTransaction]:
+    def transaction(self) -> contextlib.AbstractContextManager[SQLTransaction]:
         """Exclude every other writer, in all threads and processes, for one block."""
-        with (
-            self._writer.hold("transaction"),
-            self._connections.lend(immediate=True) as connection,
-        ):
-            transaction = SQLTransaction(partial(run, connection), self._names.held, self._genesis)
-            try:
-                yield transaction
-            finally:
-                transaction.end()
+        return self._begin()
+
+    def append(
+        self,
+        kind: str,
+        *,
+        before_commit: Callable[[], None] = nothing,
+        **columns: Unpack[Columns],
+    ) -> Event:
+        """Add one event, committed together with what other threads append; see the interface."""
+        row = checked_row(kind, **columns)
+        if self._writer.held(_LOCK, threading.get_ident()):
+            raise LedgerError("this thread is inside a transaction: append by that")
+        return self._group.append(row, before_commit)
+
+    def mark(self) -> int:
+        """Another number whenever others may have recorded anything since; see the interface."""
+        return self._watch.mark()
 
     def acquire(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Hold a name, against all threads and processes, for one block (R5)."""
@@ -134,6 +152,7 @@ class SQLiteLedger(SQLReads):
 
     def close(self) -> None:
         """Give up all connections. The ledger cannot be used any more."""
+        self._group.close()
         self._connections.close()
 
     def __enter__(self) -> Self:
@@ -145,6 +164,38 @@ class SQLiteLedger(SQLReads):
     def _run(self, statement: sa.Select[Any], values: dict[str, Any]) -> statements.Rows:
         with self._connections.lend() as connection:
             return run(connection, statement, values)
+
+
+@contextlib.contextmanager
+def _transaction(
+    writer: Holds,
+    connections: Connections,
+    holds: Callable[[str, int], bool],
+    start: Head,
+) -> Iterator[SQLTransaction]:
+    with writer.hold(_LOCK), connections.lend(immediate=True) as connection:
+        transaction = SQLTransaction(partial(run, connection), holds, start)
+        try:
+            yield transaction
+        finally:
+            transaction.end()
+
+
+@contextlib.contextmanager
+def _own(
+    begin: Callable[[], contextlib.AbstractContextManager[SQLTransaction]], watch: Watch
+) -> Iterator[SQLTransaction]:
+    try:
+        with begin() as transaction, watch.own(transaction):
+            yield transaction
+    except BaseException:
+        watch.lost()
+        raise
+
+
+def _head_seq(connections: Connections) -> int:
+    with connections.lend() as connection:
+        return statements.head_seq(partial(run, connection))
 
 
 def _check_database(connection: sqlite3.Connection) -> str:
