@@ -7,6 +7,9 @@ come to understand in later versions is so refused until it is added here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from sqlglot import Token
 from sqlglot import expressions as exp
 from sqlglot import parse as sqlglot_parse
 from sqlglot.errors import ParseError
@@ -25,7 +28,7 @@ from interlace.query.conditions import (
 from interlace.query.plan import Aggregate, Plan
 from interlace.query.predicates import Always, Predicate
 from interlace.query.schema import Dataset, Table
-from interlace.query.screen import DIALECT, screened
+from interlace.query.screen import DIALECT, position, screened
 from interlace.query.tree import Source, construct_of
 
 
@@ -43,9 +46,9 @@ def parse(sql: str, dataset: Dataset) -> Plan:
     """
     names = {dataset.unit, *(table.name for table in dataset.tables)}
     names |= {column for table in dataset.tables for column, _ in table.columns}
-    screened(sql, names)
+    words = screened(sql, names)
     source = Source(sql)
-    select = _statement(sql, source)
+    select = _statement(sql, source, words)
     source.expect(select, exp.Select, "expressions", "from_", "where")
     table = _table(select.args.get("from_"), dataset, source)
     aggregate = _aggregate(select, table, dataset, source)
@@ -75,12 +78,15 @@ def _check_canonical(plan: Plan, names: set[str]) -> None:
         ) from None
 
 
-def _statement(sql: str, source: Source) -> exp.Expr:
+def _statement(sql: str, source: Source, words: Sequence[Token]) -> exp.Expr:
     try:
         statements = [item for item in sqlglot_parse(sql, read=DIALECT) if item is not None]
     except ParseError as error:
+        start = _start(error, words)
         raise QueryRefused(
-            "syntax", f"the allowed form is {FORM}, where {CONDITION}", _place(error)
+            "syntax",
+            f"the allowed form is {FORM}, where {CONDITION}",
+            None if start is None else position(sql, start),
         ) from None
     except RecursionError:
         raise QueryRefused("nesting", "is too deep; write it flatter") from None
@@ -95,13 +101,11 @@ def _statement(sql: str, source: Source) -> exp.Expr:
     return statements[0]
 
 
-def _place(error: ParseError) -> tuple[int, int] | None:
-    """Where the parser gave up: of its error only the position is told, not the text."""
-    for item in error.errors:
-        line, column, word = item.get("line"), item.get("col"), item.get("highlight")
-        if isinstance(line, int) and isinstance(column, int) and isinstance(word, str):
-            return line, max(column - len(word) + 1, 1)  # it tells the column of the word's end
-    return None
+def _start(error: ParseError, words: Sequence[Token]) -> int | None:
+    """Where the word begins at which the parser gave up. Its error tells the line and the column
+    of that word's end, and counts lines in a way of its own."""
+    place = [(item.get("line"), item.get("col")) for item in error.errors[:1]]
+    return next((word.start for word in words if [(word.line, word.col)] == place), None)
 
 
 def _table(node: object, dataset: Dataset, source: Source) -> Table:

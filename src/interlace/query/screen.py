@@ -38,6 +38,13 @@ _TEXTS = frozenset(
         TokenType.RAW_STRING, TokenType.HEX_STRING, TokenType.BIT_STRING, TokenType.UNICODE_STRING,
     }
 )  # fmt: skip
+#: Where the parser does without what is missing.
+_PASSED_OVER = frozenset(
+    {
+        (TokenType.SELECT, TokenType.ALIAS), (TokenType.SELECT, TokenType.COMMA),
+        (TokenType.ALIAS, TokenType.R_PAREN),
+    }
+)  # fmt: skip
 #: Between tokens; within quotes they are let pass and match no declared text.
 _BLANK = "\t\n\r"
 
@@ -80,8 +87,8 @@ def screened(text: str, names: Collection[str]) -> list[Token]:
         # every depth, which 16 deep takes seconds, and a text can hold a hundred of those.
         if called and token.token_type in (TokenType.VAR, TokenType.DATE):
             _check_function(text, token)
-        if token.token_type == TokenType.NUMBER and following is not None:
-            _check_number(text, token, following)
+        if following is not None:
+            _check_pair(text, token, following)
     return tokens
 
 
@@ -96,10 +103,15 @@ def _check_function(text: str, token: Token) -> None:
         raise QueryRefused(construct, advice_for(construct), position(text, token.start))
 
 
-def _check_number(text: str, token: Token, following: Token) -> None:
-    # 0x1F and 12abc are read as a number and a name: SQL would take the name for an alias.
-    if following.token_type == TokenType.VAR and following.start == token.end + 1:
+def _check_pair(text: str, token: Token, following: Token) -> None:
+    """Of two tokens that the parser reads as one thing, or of which it passes one over."""
+    kinds, close = (token.token_type, following.token_type), following.start == token.end + 1
+    if (kinds == (TokenType.NUMBER, TokenType.VAR) and close) or (
+        kinds == (TokenType.DOT, TokenType.NUMBER) and not close
+    ):  # 0x1F and 12abc: SQL would take the name for an alias
         raise QueryRefused("number", "write it out in decimal digits", position(text, token.start))
+    if kinds in _PASSED_OVER:
+        raise QueryRefused("syntax", f"the allowed form is {FORM}", position(text, following.start))
 
 
 def position(text: str, offset: int) -> tuple[int, int]:
@@ -201,4 +213,4 @@ def _test(tokens: list[Token]) -> str:
 
 
 def _shown(word: str) -> str:
-    return word if len(word) <= 30 and word.isprintable() else "this word"
+    return word if 1 <= len(word) <= 30 and word.isprintable() else "this word"

@@ -1,0 +1,269 @@
+"""Whatever is asked, the gate gives a plan or a refusal, soon; and what it accepts means what
+DuckDB, handed the analyst's own words, takes it to mean.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from sqlglot.dialects.duckdb import DuckDB
+
+from interlace.core.errors import QueryRefused
+from interlace.engines.duckdb.engine import DuckDBEngine
+from interlace.engines.duckdb.register import register
+from interlace.query.columns import Integer
+from interlace.query.parse import parse
+from interlace.query.plan import Plan
+from interlace.query.schema import Dataset, Table
+from interlace.query.screen import DEEPEST, LONGEST_TEXT
+from tests.effort import examples
+from tests.query import grammar
+from tests.query.corpus import CONDITIONS, WHOLE
+from tests.query.support import CLINIC
+
+COUNT = "SELECT COUNT(*) FROM labs"
+#: Of this thread's own time, so that a busy machine does not fail. The slowest text that is
+#: known takes 0.2 s.
+MOST_SECONDS = 5.0
+
+#: What a message must not tell of how the gate is made.
+INSIDE = re.compile(
+    r"sqlglot|interlace|duckdb|python|traceback|object at 0x|<class|<function|"
+    r"\bNone\w*|\w+Error\b|\w+Exception\b|\.py\b|\bself\b|__\w+__|TokenType|\bexp\.",
+    re.IGNORECASE,
+)
+
+
+def _judged(sql: str, dataset: Dataset = CLINIC) -> Plan | None:
+    """The plan, or None if the text is refused as it should be; fails for anything else."""
+    began = time.thread_time()
+    try:
+        plan = parse(sql, dataset)
+    except QueryRefused as refusal:
+        _check(refusal, sql)
+        return None
+    finally:
+        assert time.thread_time() - began < MOST_SECONDS
+    assert parse(plan.text, dataset) == plan
+    assert parse(plan.text, dataset).text == plan.text
+    return plan
+
+
+def _check(refusal: QueryRefused, sql: str) -> None:
+    message = str(refusal)
+    assert 1 <= len(refusal.construct) <= 60
+    assert message.startswith(refusal.construct)
+    assert message.isprintable()
+    assert len(message) <= 600
+    assert (refusal.__cause__, refusal.__suppress_context__ or refusal.__context__ is None) == (
+        None,
+        True,
+    )
+    told = [match.group().casefold() for match in INSIDE.finditer(message)]
+    assert [word for word in told if word not in sql.casefold()] == []
+    if refusal.position is not None:
+        line, column = refusal.position
+        lines = sql.split("\n")
+        assert 1 <= line <= len(lines)
+        assert 1 <= column <= len(lines[line - 1]) + 1
+
+
+#: Rows of labs and of people that are kept as they are: within bounds, and few for each unit.
+LABS: list[dict[str, Any]] = [
+    {
+        "id": f"p{row % 4}",
+        "value": value,
+        "test": ("hdl", "chol", "it's", "größe")[row % 4],
+        "male": row % 3 == 0,
+        "price": Decimal(price) / 100,
+        "seen": datetime.date(2020, 1, 1) + datetime.timedelta(days),
+        "date": row % 4,
+        "case.id": row % 10,
+        "huge": huge,
+    }
+    for row, (value, price, days, huge) in enumerate(
+        [
+            (-5, 0, 0, 0), (-1, 25, 1, 1), (0, 50, 31, 2), (1, 100, 59, 3), (2, 101, 100, 7),
+            (3, 150, 150, 20), (7, 333, 183, 300), (20, 500, 250, 10**6), (75, 725, 300, 10**9),
+            (200, 999, 340, 2**33), (499, 1000, 364, 2**40 - 1), (500, 1000, 365, 2**40),
+        ]
+    )
+]  # fmt: skip
+PEOPLE = [{"id": f"p{row}", "age": 30 * row, "debt": -10 - 30 * row} for row in range(4)]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDBEngine]:
+    sources = {"labs": pd.DataFrame(LABS), "people": pd.DataFrame(PEOPLE)}
+    snapshot = register(sources, CLINIC, tmp_path_factory.mktemp("clinic"), bytes(16))
+    engine = DuckDBEngine(snapshot, threads=1)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def peer() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB of its own that holds the values themselves, and runs whatever the analyst wrote."""
+    connection = duckdb.connect(config={"threads": 1, "enable_external_access": False})
+    connection.execute(
+        "CREATE TABLE labs (id VARCHAR, value BIGINT, test VARCHAR, male BOOLEAN, "
+        'price DECIMAL(4, 2), seen DATE, date BIGINT, "case.id" BIGINT, huge BIGINT)'
+    )
+    connection.execute("CREATE TABLE people (id VARCHAR, age BIGINT, debt BIGINT)")
+    for table, rows in (("labs", LABS), ("people", PEOPLE)):
+        marks = ", ".join("?" * len(rows[0]))
+        connection.executemany(
+            f"INSERT INTO {table} VALUES ({marks})", [[*r.values()] for r in rows]
+        )
+    yield connection
+    connection.close()
+
+
+#: A number that DuckDB would read as a double, and compare only nearly.
+LONG_NUMBER = re.compile(r"[\d.]{16}")
+
+
+def _answered(sql: str, engine: DuckDBEngine, peer: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the text is accepted; it then has to be answered as DuckDB answers it."""
+    plan = _judged(sql)
+    if plan is None:
+        return False
+    [value] = engine.read(plan)
+    if LONG_NUMBER.search(sql) is None:
+        rows = peer.execute(sql).fetchall()
+        assert [[value]] == [
+            [Fraction(cell or 0) * 10**plan.digits for cell in row] for row in rows
+        ]
+    return True
+
+
+def _unmarked() -> list[str]:
+    texts = [
+        *(marked for marked, _ in WHOLE),
+        *(f"{COUNT} WHERE {marked}" for marked, _ in CONDITIONS),
+    ]
+    return [text.replace("¶", "") for text in texts]
+
+
+ACCEPTED = [
+    COUNT,
+    "select count(*) as n\nfrom LABS ;",
+    'SELECT COUNT(DISTINCT labs."id") FROM labs',
+    "SELECT SUM(price) FROM labs WHERE male",
+    f"{COUNT} WHERE value NOT IN (1, -5, 2.5) AND NOT (male OR price >= 1.005)",
+    f"{COUNT} WHERE test IN ('hdl', 'größe', 'it''s') OR seen > DATE '2020-06-01'",
+    f"{COUNT} WHERE '2020-06-01' <> seen AND \"case.id\" = 1 AND date BETWEEN 1 AND 2",
+    "SELECT SUM(age) FROM people WHERE NOT NOT (age < 3e1 AND people.debt <> -20)",
+]
+TEXTS = [*_unmarked(), *ACCEPTED * 12]
+
+
+@settings(max_examples=examples(300))
+@given(sql=grammar.mutilated(TEXTS))
+def test_a_mutilated_text_is_answered_or_refused(sql: str) -> None:
+    _judged(sql)
+
+
+@settings(max_examples=examples(150))
+@given(sql=grammar.STATEMENTS)
+def test_any_sql_is_answered_or_refused(sql: str) -> None:
+    _judged(sql)
+
+
+@settings(max_examples=examples(60))
+@given(condition=grammar.EXPRESSIONS)
+def test_any_expression_is_a_condition_or_refused(condition: str) -> None:
+    _judged(f"{COUNT} WHERE {condition}")
+    _judged(f"{COUNT} WHERE NOT ({condition}) AND male")
+
+
+@settings(max_examples=examples(100))
+@given(sql=grammar.subset())
+def test_the_language_is_answered_as_duckdb_answers_it(
+    engine: DuckDBEngine, peer: duckdb.DuckDBPyConnection, sql: str
+) -> None:
+    assert _answered(sql, engine, peer)
+
+
+@settings(max_examples=examples(200))
+@given(sql=grammar.reworded(grammar.subset()))
+def test_no_order_of_its_words_is_misunderstood(
+    engine: DuckDBEngine, peer: duckdb.DuckDBPyConnection, sql: str
+) -> None:
+    _answered(sql, engine, peer)
+
+
+@settings(max_examples=examples(60))
+@given(sql=grammar.STATEMENTS | grammar.reworded(grammar.subset()))
+def test_the_tree_by_itself_answers_or_refuses(sql: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:  # the words are not looked at before
+        patch.setattr("interlace.query.parse.screened", lambda *_: [])
+        _judged(sql)
+
+
+def _full(piece: str, between: str = " AND ") -> str:
+    """A condition as long as may be, of one piece again and again."""
+    return between.join([piece] * ((LONGEST_TEXT - 100) // len(piece + between)))
+
+
+def _nested(opened: str, inner: str = "1") -> str:
+    """As deep as may be."""
+    return opened * DEEPEST + inner + ")" * (DEEPEST * opened.count("("))
+
+
+NOT_IN = ", ".join(str(2 * number) for number in range(2400))
+BOMBS = [
+    *(_full(_nested(opened)) for opened in ("(", "DATE (", "(DATE ", "abs(", "NOT (", "IN (")),
+    *(
+        _full(_nested(opened))
+        for opened in ("(SELECT ", "COUNT(", "value IN (", "DATE DATE (", "(1, ")
+    ),
+    *(_full(_nested(opened, "male")) for opened in ("(", "NOT (", "NOT ", "male OR (", "NOT NOT ")),
+    *(
+        _full(piece, " ")
+        for piece in ("DATE", "NOT", "-", "value =", "value *", "value.", "(", ")")
+    ),
+    *(_full(piece, " ") for piece in ("BETWEEN 1 AND", "'' ''", "AND", "SELECT", "a.", "1,", ",")),
+    *(_full(piece, "") for piece in ("9", "'", '"', "((", "--", "/*", "$$", "\\", "\n", "e9", "=")),
+    *(
+        _full("(value = 1 AND male) OR (value = 2 AND NOT male)", word)
+        for word in (" AND ", " OR ")
+    ),
+    " AND ".join(f"(value <= {n % 300} OR huge >= {n})" for n in range(400)),
+    " OR ".join(f"(value <= {n % 300} AND huge >= {n})" for n in range(400)),
+    f"huge NOT IN ({NOT_IN})",
+    f"NOT (huge NOT IN ({NOT_IN}) OR male)",
+    f"test = '{'x' * 19_000}'",
+    f'"{"x" * 19_000}" = 1',
+    f"value = {'1_' * 9_000}1",
+]
+
+
+@pytest.mark.parametrize("place", range(len(BOMBS)))
+def test_no_condition_takes_long(place: int) -> None:
+    _judged(f"{COUNT} WHERE {BOMBS[place]}")
+    _judged(f"SELECT {BOMBS[place]} FROM labs")
+
+
+def test_no_name_that_is_a_keyword_takes_long() -> None:
+    # A type's name before a parenthesis took the parser twice as long at every depth.
+    folded = {word.casefold() for word in DuckDB.Tokenizer.KEYWORDS if word.isidentifier()}
+    names = sorted(folded - {"id"})
+    assert {"timestamp", "int", "text", "map", "case", "interval"} < {*names}
+    dataset = Dataset("d", "id", (Table("labs", dict.fromkeys(names, Integer(0, 9))),))
+    for name in names:
+        for opened in (f"{name} (", f"({name} ", f"{name} IN ({name} ("):
+            depth = DEEPEST // opened.count("(")
+            nested = opened * depth + "1" + ")" * DEEPEST
+            assert _judged(f"{COUNT} WHERE {nested}", dataset) is None
+            assert _judged(f"SELECT {nested} FROM labs", dataset) is None
