@@ -130,7 +130,7 @@ def _stormed(folder: Path, seed: int, shots: int) -> None:
         ada.open(m.Laplace(epsilon=0.05), "people").ask(ALL_SQL)
 
 
-@pytest.mark.parametrize("shots", [80, pytest.param(2000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("shots", [80, pytest.param(1000, marks=pytest.mark.soak)])
 def test_interrupts_at_random_moments_of_openings(tmp_path: Path, shots: int) -> None:
     folder = tmp_path / "clinic"
     with clinic(folder) as centre:
