@@ -12,8 +12,7 @@ from interlace.core.exact import Real, rational
 from interlace.core.finite import check as checking
 from interlace.core.finite.decompose import gains, residuals
 from interlace.core.finite.laws import History, Query, Response
-from interlace.core.finite.levels import Below, Both, Level, enumerate_levels, folded
-from interlace.core.finite.pair import FinitePair
+from interlace.core.finite.levels import Below, Both, Level, Pair, enumerate_levels, folded
 from interlace.core.finite.ratios import read_ratio_up
 from interlace.core.interval import Interval
 
@@ -69,7 +68,7 @@ class Certificate:
                 raise ParameterError("history", "is impossible under both bits") from None
         return node
 
-    def check(self, pair: FinitePair | None = None) -> checking.Checked:
+    def check(self, pair: Pair | None = None) -> checking.Checked:
         """Verify every number anew, from the JSON form, by code that shares none with what made
         it; with ``pair``, also that the certificate is about that pair.
 
@@ -131,7 +130,7 @@ class Counterexample:
         """P - e^ε·Q: no delta below it would do."""
         return self.p - self.exp_epsilon * self.q
 
-    def check(self, pair: FinitePair | None = None) -> checking.Checked:
+    def check(self, pair: Pair | None = None) -> checking.Checked:
         """As ``Certificate.check``: recompute both probabilities and the claim."""
         return _checked(self.to_json(), pair)
 
@@ -146,7 +145,7 @@ class Counterexample:
 
 
 def certify(
-    pair: FinitePair,
+    pair: Pair,
     *,
     epsilon: Real | None = None,
     exp_epsilon: Real | None = None,
@@ -162,6 +161,7 @@ def certify(
     Raises ParameterError for arguments out of range and for a pair with too many transcripts
     to list.
 
+    >>> from interlace.core.finite import FinitePair
     >>> response = FinitePair(
     ...     lambda bit, history, query: {bit: Fraction(3, 4), 1 - bit: Fraction(1, 4)},
     ...     queries=["ask"], rounds=1)
@@ -191,7 +191,7 @@ _Claim = tuple[Fraction, Fraction]
 """e^epsilon and delta."""
 
 
-def _nested(pair: FinitePair, levels: list[Level], parts: list[list[Both]], claim: _Claim) -> Joint:
+def _nested(pair: Pair, levels: list[Level], parts: list[list[Both]], claim: _Claim) -> Joint:
     def make(depth: int, i: int, below: Below[Joint]) -> Joint:
         m = levels[depth].joint[i]
         then = {pair.queries[number]: dict(answers) for number, answers in below}
@@ -213,7 +213,7 @@ def _systems(m: Both, a: Both, ratio: Fraction, delta: Fraction) -> tuple[Both, 
 
 
 def _counterexample(
-    pair: FinitePair, levels: list[Level], gained: list[list[Both]], claim: _Claim
+    pair: Pair, levels: list[Level], gained: list[list[Both]], claim: _Claim
 ) -> Counterexample:
     [least] = gained[0]
     bit = int(least[1] > least[0])
@@ -245,7 +245,7 @@ def _counterexample(
     return Counterexample(*claim, pair.rounds, bit, found[0], found[1], strategy)
 
 
-def _checked(text: str, pair: FinitePair | None) -> checking.Checked:
+def _checked(text: str, pair: Pair | None) -> checking.Checked:
     from interlace.core.finite.documents import write_pair
 
     return checking.check(text, None if pair is None else write_pair(pair))

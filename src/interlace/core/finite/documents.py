@@ -11,8 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import ParameterError
-from interlace.core.finite.levels import Below, Both, enumerate_levels, folded
-from interlace.core.finite.pair import FinitePair
+from interlace.core.finite.levels import Below, Both, Pair, enumerate_levels, folded
 
 if TYPE_CHECKING:
     from interlace.core.finite.certificate import Certificate, Counterexample, Joint, Question
@@ -25,12 +24,13 @@ DEEPEST_LABEL = 8
 Json = dict[str, object]
 
 
-def write_pair(pair: FinitePair) -> str:
+def write_pair(pair: Pair) -> str:
     """A pair as JSON: after each history, the probabilities of each response under both bits.
 
     Raises ParameterError for queries or responses that have no JSON form, and for pairs with too
     many transcripts.
 
+    >>> from interlace.core.finite import FinitePair
     >>> from interlace.core.finite.reading import read_pair
     >>> coin = FinitePair(lambda bit, history, query: {"head": 1}, queries=["toss"], rounds=1)
     >>> read_pair(write_pair(coin)).law(1, (), "toss")

@@ -11,8 +11,7 @@ from fractions import Fraction
 from interlace.core.errors import CheckFailed, ParameterError
 from interlace.core.exact import natural
 from interlace.core.finite.laws import History
-from interlace.core.finite.levels import Level, enumerate_levels
-from interlace.core.finite.pair import FinitePair
+from interlace.core.finite.levels import Level, Pair, enumerate_levels
 from interlace.core.interval import ZERO, Interval
 
 _LARGEST_ORDER = 64
@@ -108,7 +107,7 @@ class HolderWitness:
         return self.levels[natural(depth, "depth", minimum=0, maximum=len(self.levels) - 1)]
 
 
-def holder_witness(pair: FinitePair, alpha: int) -> HolderWitness:
+def holder_witness(pair: Pair, alpha: int) -> HolderWitness:
     """The extremal function of Lemma 4 and Claim 3 for the best adversary at order ``alpha``, an
     integer from 2 to 64, and the better order of the pair; exact.
 
@@ -116,6 +115,7 @@ def holder_witness(pair: FinitePair, alpha: int) -> HolderWitness:
     naming a transcript, where the divergence is infinite: there the indicator of that
     transcript breaks the inequality for every B.
 
+    >>> from interlace.core.finite import FinitePair
     >>> response = FinitePair(
     ...     lambda bit, history, query: {bit: Fraction(3, 4), 1 - bit: Fraction(1, 4)},
     ...     queries=["ask"], rounds=2)
@@ -143,7 +143,7 @@ def holder_witness(pair: FinitePair, alpha: int) -> HolderWitness:
     return HolderWitness(order, bit, moments[0][0], tuple(rows))
 
 
-def _moments(pair: FinitePair, levels: list[Level], bit: int, alpha: int) -> list[list[Fraction]]:
+def _moments(pair: Pair, levels: list[Level], bit: int, alpha: int) -> list[list[Fraction]]:
     """The largest Σ P^α Q^(1-α) over the leaves below each transcript (FORMULAS 1.5)."""
     leaves = []
     for m in levels[-1].joint:
@@ -166,7 +166,7 @@ def _moments(pair: FinitePair, levels: list[Level], bit: int, alpha: int) -> lis
 
 
 def _followed(
-    pair: FinitePair,
+    pair: Pair,
     level: Level,
     moments: list[Fraction],
     kept: list[tuple[int, History]],

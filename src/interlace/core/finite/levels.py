@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from interlace.core.errors import ParameterError
-from interlace.core.finite.laws import History, Query, Response
-from interlace.core.finite.pair import FinitePair
+from interlace.core.finite.laws import History, Law, Query, Response
 
 Both = tuple[Fraction, Fraction]
 """One number for each bit."""
@@ -18,6 +17,21 @@ Both = tuple[Fraction, Fraction]
 MOST_TRANSCRIPTS = 300_000
 #: A text nests four deep for each.
 MOST_ROUNDS = 100
+
+
+class Pair(Protocol):
+    """What can be listed: a ``FinitePair``, or anything else that gives its laws so."""
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """What may be asked in every round."""
+
+    @property
+    def rounds(self) -> int:
+        """How many questions are answered."""
+
+    def law(self, bit: int, history: History, query: Query) -> Law:
+        """The law of one response; asked only after what is possible under ``bit``."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +54,7 @@ class Level:
     joint: tuple[Both, ...]
 
 
-def enumerate_levels(pair: FinitePair) -> list[Level]:
+def enumerate_levels(pair: Pair) -> list[Level]:
     """The levels 0 to ``pair.rounds``. Float laws are taken at their exact values, divided by
     their sum, as ``FinitePair`` says.
 
@@ -61,7 +75,7 @@ def enumerate_levels(pair: FinitePair) -> list[Level]:
 
 
 def _below(
-    pair: FinitePair, above: Level, histories: list[History], room: int
+    pair: Pair, above: Level, histories: list[History], room: int
 ) -> tuple[Level, list[History]]:
     groups: list[Group] = []
     answers: list[Response] = []
@@ -83,7 +97,7 @@ def _below(
 
 
 def _law(
-    pair: FinitePair, bit: int, history: History, query: Query, weight: Fraction
+    pair: Pair, bit: int, history: History, query: Query, weight: Fraction
 ) -> dict[Response, Fraction]:
     """The joint function just below ``history``, which has ``weight``: nothing where the history
     is impossible, and the step is not even asked."""
