@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 import interlace
+from interlace.cli.certify import certify, check
 from interlace.cli.expression import read_expression, read_number
 from interlace.core.composition import compose
 from interlace.core.errors import InterlaceError
@@ -30,6 +31,10 @@ class _Group(click.Group):
 @click.version_option(interlace.__version__, prog_name="interlace")
 def main() -> None:
     """Interactive differential privacy: many analysts, one optimal guarantee."""
+
+
+main.add_command(certify)
+main.add_command(check)
 
 
 @main.command()
