@@ -109,13 +109,17 @@ class Numbered:
         return self._all(value)[0]
 
     def plan(self, value: Value[Number]) -> Ask | None:
+        return plan(self._graph, self.chosen(value))
+
+    def chosen(self, value: Value[Number]) -> Callable[[int], int]:
+        """Which query is best at a node that has any."""
         graph, values = self._graph, self._all(value)
 
         def choose(node: int) -> int:
             scores = [sum([values[c] for c in option]) for option in graph.options(node)]
             return scores.index(max(scores))
 
-        return plan(graph, choose)
+        return choose
 
     def _all(self, value: Value[V]) -> list[V]:
         graph, leaf, add, best = self._graph, value.leaf, value.add, value.best

@@ -91,17 +91,18 @@ class Paired:
         first = self._none if m is None else self._first.replies(m)
         second = self._none if n is None else self._second.replies(n)
         found: list[Move] = []
+        idle = True
         # At the end one of the two may be without replies.
         for query, one, other in zip(self._queries, first, second, strict=False):
             if one.responses == other.responses:
-                if not (one.idle and other.idle):
-                    children = tuple(zip(one.following, other.following, strict=True))
-                    found.append((query, one.responses, children))
+                children = tuple(zip(one.following, other.following, strict=True))
+                found.append((query, one.responses, children))
+                idle = idle and one.idle and other.idle
             else:
-                move = _joined(query, one, other)
-                if len(move[1]) > 1 or not (one.idle and other.idle):
-                    found.append(move)
-        return found
+                found.append(_joined(query, one, other))
+                idle = idle and one.idle and other.idle and len(found[-1][1]) == 1
+        # Where no question tells or changes anything any more, all is over.
+        return () if idle else found
 
 
 def _joined(query: Query, one: Reply, other: Reply) -> Move:

@@ -14,7 +14,7 @@ from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, natural
 from interlace.core.finite import ends
 from interlace.core.finite.fold import Game, Numbered, Walk
-from interlace.core.finite.graph import Expanded, Source, expand, refuse_size, rounded
+from interlace.core.finite.graph import Expanded, Graph, Source, expand, refuse_size, rounded
 from interlace.core.finite.hidden import Filter, Initial, Transition, machines
 from interlace.core.finite.laws import (
     History,
@@ -228,9 +228,11 @@ class FinitePair(WorstCase):
             return self._step.source(self._rounds)
         return Stepped(self._checked, self._queries, self._rounds)
 
-    def graph(self) -> Expanded | None:
-        """The distinct nodes of the pair, if they are few enough to be kept."""
-        return self._graph
+    def graph(self, *, whole: bool) -> Graph:
+        graph = self._graph
+        if graph is None:
+            refuse_size(self._source.size, min(_KEPT, self._limit))
+        return graph if whole or self.exact else rounded(graph)
 
     @cached_property
     def _graph(self) -> Expanded | None:
@@ -242,7 +244,7 @@ class FinitePair(WorstCase):
         graph, source = self._graph, self._source
         if graph is not None:
             whole = Numbered(graph)
-            return whole, whole if self.exact else Numbered(rounded(graph))
+            return whole, whole if self.exact else Numbered(self.graph(whole=False))
         if source.merges or source.size > self._limit:
             refuse_size(source.size, self._limit)
         walk = Walk(source, self._limit)
@@ -254,7 +256,7 @@ class FinitePair(WorstCase):
     def _game(self) -> Game:
         return self._games[1]
 
-    def _growth(self) -> Fraction:
+    def growth(self) -> Fraction:
         seen = self._step.deviation if isinstance(self._step, Filter) else self._deviation
         return ends.growth(seen, self._rounds) if not self.exact else Fraction(1)
 

@@ -16,6 +16,7 @@ from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, float_up, rational
 from interlace.core.finite import ends, moments, values
 from interlace.core.finite.fold import Game
+from interlace.core.finite.graph import Graph
 from interlace.core.finite.laws import History, Law, Query
 from interlace.core.finite.profile import Profile
 from interlace.core.finite.ratios import read_ratio
@@ -59,14 +60,19 @@ class WorstCase(ABC):
     @abstractmethod
     def _game(self) -> Game:
         """What sums and greatest values are taken over. A pair of floats may have masses there
-        that are off by a part in 2**62, which ``_growth`` holds."""
+        that are off by a part in 2**62, which ``growth`` holds."""
 
     @abstractmethod
     def _whole(self) -> Game:
         """The same with masses as they are: polygons rest on exact sums."""
 
     @abstractmethod
-    def _growth(self) -> Fraction:
+    def graph(self, *, whole: bool) -> Graph:
+        """The distinct nodes, with masses as they are or, in a pair of floats, rounded to 62
+        bits. For ``interleave``. Raises ParameterError where they are too many to be kept."""
+
+    @abstractmethod
+    def growth(self) -> Fraction:
         """By which factor a history's probability may be off, of what was seen so far."""
 
     def delta(
@@ -112,7 +118,7 @@ class WorstCase(ABC):
             first, second = game.scales
             chain = game.solve(values.CHAINS)
             points = tuple((Fraction(p, first), Fraction(q, second)) for p, q in chain)
-            self._profile = Profile(points, self._growth(), self.exact)
+            self._profile = Profile(points, self.growth(), self.exact)
         return self._profile
 
     _profile: Profile | None = None
@@ -211,9 +217,9 @@ class WorstCase(ABC):
     def _judged(self, judge: Callable[[Fraction], T]) -> T:
         # Laws are seen while a game is solved: then their growth may have to be larger.
         while True:
-            grown = self._growth()
+            grown = self.growth()
             found = judge(grown)
-            if self._growth() == grown:
+            if self.growth() == grown:
                 return found
 
 
