@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Session,
         Statement,
     )
+    from interlace.core.finite import FinitePair, interleave
     from interlace.ledger import Head
 
 __version__ = "0.1.0"
@@ -70,6 +71,7 @@ __all__ = [
     "Decimal",
     "EngineError",
     "Filter",
+    "FinitePair",
     "Guarantee",
     "Integer",
     "InterlaceError",
@@ -89,6 +91,7 @@ __all__ = [
     "Statement",
     "Unproven",
     "compose",
+    "interleave",
     "mechanisms",
     "open",
     "restore",
@@ -122,7 +125,7 @@ def restore(path: str | Path) -> Head:
 
 
 def __getattr__(name: str) -> object:
-    # What needs engines and ledger is imported at its first use.
+    # What needs engines and ledger, or is large, is imported at its first use.
     if name in {
         "Account",
         "Accuracy",
@@ -136,6 +139,10 @@ def __getattr__(name: str) -> object:
         from interlace import centre
 
         return getattr(centre, name)
+    if name in {"FinitePair", "interleave"}:
+        from interlace.core import finite
+
+        return getattr(finite, name)
     raise AttributeError(f"module 'interlace' has no attribute {name!r}")
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 from interlace.core.errors import ParameterError
-from interlace.core.exact import Real, natural
+from interlace.core.exact import natural
 from interlace.core.finite import ends
 from interlace.core.finite.fold import Game, Numbered, Walk
 from interlace.core.finite.graph import Expanded, Graph, Source, expand, refuse_size, rounded
@@ -29,9 +28,6 @@ from interlace.core.finite.laws import (
 from interlace.core.finite.secret import After, Answering, OneSecret, Opening, Public, summed
 from interlace.core.finite.stepping import Stepped
 from interlace.core.finite.worst import WorstCase
-
-if TYPE_CHECKING:
-    from interlace.core.finite.certificate import Certificate, Counterexample
 
 #: step(bit, history, query) -> {response: probability}.
 Step = Callable[[int, History, Query], Mapping[object, object]]
@@ -206,15 +202,6 @@ class FinitePair(WorstCase):
         if query not in known or any(asked not in known for asked, _ in history):
             raise ParameterError("query", f"must be one of {known!r}")
         return dict(self._remembered(int(bit), tuple(history), query))
-
-    def certify(
-        self, *, epsilon: Real | None = None, exp_epsilon: Real | None = None, delta: Real
-    ) -> Certificate | Counterexample:
-        """A certificate that the pair is (epsilon, delta)-indistinguishable, or the adversary and
-        the event that show it is not (Theorem 3; ``certificate.certify`` says more)."""
-        from interlace.core.finite.certificate import certify
-
-        return certify(self, epsilon=epsilon, exp_epsilon=exp_epsilon, delta=delta)
 
     def _checked(self, bit: int, history: History, query: Query) -> Law:
         where = place(bit, history, query)

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, float_up, rational
@@ -22,6 +22,9 @@ from interlace.core.finite.profile import Profile
 from interlace.core.finite.ratios import read_ratio
 from interlace.core.finite.strategy import Adversary
 from interlace.core.interval import Interval
+
+if TYPE_CHECKING:
+    from interlace.core.finite.certificate import Certificate, Counterexample
 
 T = TypeVar("T")
 
@@ -179,6 +182,15 @@ class WorstCase(ABC):
         reached = [game.solve(value) for value in tried]
         first = reached.index(max(reached))
         return Adversary(game.plan(tried[first]), first)
+
+    def certify(
+        self, *, epsilon: Real | None = None, exp_epsilon: Real | None = None, delta: Real
+    ) -> Certificate | Counterexample:
+        """A certificate that the pair is (epsilon, delta)-indistinguishable, or the adversary and
+        the event that show it is not (Theorem 3; ``certificate.certify`` says more)."""
+        from interlace.core.finite.certificate import certify
+
+        return certify(self, epsilon=epsilon, exp_epsilon=exp_epsilon, delta=delta)
 
     def _stick(self, factor: Fraction) -> Fraction:
         if self._profile is not None:
