@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -229,6 +231,13 @@ def test_a_tree_that_is_too_deep_or_too_shallow_is_refused() -> None:
         read(shallow)
     with pytest.raises(ParameterError, match="deeper"):
         read(changed(PAIR, ("rounds",), 1))
+
+
+def test_the_examples_of_the_page_hold() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "certificates.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert [check(block).kind for block in blocks] == ["certificate", "counterexample"]
+    assert all(read_claim(block).check().transcripts == 3 for block in blocks)
 
 
 _scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
