@@ -92,8 +92,8 @@ def test_killed_at_a_point(folder: Path, side: Path, deed: str, point: faults.Po
             worker.acknowledge(side, opened(centre)[deed], killed, "killed")
         worker.work(centre, side)
         centre.audit()
-        assert [path.name for path in (folder / "locks").iterdir()] == []
         assert len(list((folder / "snapshots").iterdir())) == len(centre.datasets())
+    assert [path.name for path in (folder / "locks").iterdir()] == []
     assert check(folder, side) == []
     after = _openings(folder)
     assert {session: after[session] for session in before} == before

@@ -139,7 +139,6 @@ def test_interrupts_at_random_moments_of_openings(tmp_path: Path, shots: int) ->
         assert ended(start(_stormed, folder, shots, shots)) == 0
         assert half_open(folder) == []
         assert check(folder) == []
-        assert [path.name for path in (folder / "locks").iterdir()] == []
         ada.open(m.Laplace(epsilon=0.05), "people")
         centre.audit()
 

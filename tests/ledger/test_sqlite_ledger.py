@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
 import stat
@@ -246,44 +245,6 @@ def test_no_error_of_damage_brings_contents_along(tmp_path: Path, blob: str) -> 
         with pytest.raises(LedgerCorrupt, match="events_no_update") as lost:
             ledger.verify()
         assert bare(lost.value)
-
-
-def test_a_hold_whose_file_was_taken_away_records_no_answer(tmp_path: Path) -> None:
-    """Between draw and commit another process could have entered the same session."""
-    with SQLiteLedger(tmp_path) as ledger, SQLiteLedger(tmp_path) as other:
-        with ledger.acquire("s"):
-            next((tmp_path / "locks").iterdir()).unlink()
-            with other.acquire("s"):
-                with (
-                    pytest.raises(LedgerError, match="was taken away"),
-                    ledger.transaction() as transaction,
-                ):
-                    transaction.append("answer", **OF_S, round=1)
-                with other.transaction() as transaction:
-                    transaction.append("answer", **OF_S, round=1)
-                assert len(list((tmp_path / "locks").iterdir())) == 1
-        with ledger.acquire("s"), ledger.transaction() as transaction:
-            transaction.append("answer", **OF_S, round=2)
-        assert ledger.verify().seq == 2
-
-
-def test_a_hold_that_lost_its_file_leaves_the_next_ones_alone(tmp_path: Path) -> None:
-    with SQLiteLedger(tmp_path) as ledger, SQLiteLedger(tmp_path) as other:
-        first = ledger.acquire("s")
-        with contextlib.ExitStack() as stack:
-            with first:
-                next((tmp_path / "locks").iterdir()).unlink()
-                stack.enter_context(other.acquire("s"))
-            assert len(list((tmp_path / "locks").iterdir())) == 1  # the other's
-
-
-def test_holds_leave_no_files_and_no_entries_behind(tmp_path: Path) -> None:
-    with SQLiteLedger(tmp_path) as ledger:
-        for number in range(20):
-            with ledger.acquire(f"../{number}\0/\n"):
-                assert len(list((tmp_path / "locks").iterdir())) == 1
-        assert list((tmp_path / "locks").iterdir()) == []
-        assert ledger._names._places == {}
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # it is the point

@@ -63,5 +63,5 @@ def _check_text(sql: str) -> None:
     """Refused now and not when the answer is stored: nothing may fail after a draw."""
     if not isinstance(sql, str):
         raise ParameterError("sql", f"must be text, got a {type(sql).__name__}")
-    if any("\ud800" <= character <= "\udfff" for character in sql):
+    if not sql.isascii() and any("\ud800" <= character <= "\udfff" for character in sql):
         raise ParameterError("sql", "holds half of a surrogate pair, which is not text")

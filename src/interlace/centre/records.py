@@ -187,7 +187,7 @@ class Round:
             "steps": [encode_answer(step) for step in self.steps],
         }
         room = (1 + parts) * (_FIELDS + cells * _CELL)
-        padding = room - len(json.dumps(drawn, separators=(",", ":")))
+        padding = room - len(_COMPACT.encode(drawn))
         assert padding >= 0
         public = {
             "question": self.question.body(),
@@ -207,6 +207,8 @@ class Round:
             body["bounding"],
         )
 
+
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 #: What one answer takes at most as JSON: its names, and three numbers of up to 22 characters
 #: with their brackets for each cell.

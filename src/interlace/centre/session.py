@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
 
 from interlace.centre.answers import Accuracy, Answer, bounding, in_units, present
 from interlace.centre.closing import check_expiry, close
@@ -200,7 +199,7 @@ class Session:
         If that fails, the round waits: drawing it again would be rejection sampling.
         """
         mark, self._live.mark = self._live.mark, None
-        event = self._ledger.append(
+        seq = self._ledger.append(
             ANSWER,
             dataset=self.dataset,
             account=self.account,
@@ -208,10 +207,10 @@ class Session:
             round=drawn.round,
             key=drawn.key,
             body=drawn.done.body(drawn.cells, leaves(self.mechanism)),
-            before_commit=partial(reach, "ask.before-commit"),
+            before_commit=lambda: reach("ask.before-commit"),
         )
         reach("ask.after-commit")
-        self._live.fold = Fold(drawn.after, drawn.round, event.seq)
+        self._live.fold = Fold(drawn.after, drawn.round, seq)
         self._live.drawn = None
         self._live.mark = mark
         self._host.stored()

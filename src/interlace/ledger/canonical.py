@@ -113,12 +113,10 @@ def genesis(ledger: str) -> Head:
     return Head(0, hashlib.sha256(b"interlace ledger 1\n" + ledger.encode()).hexdigest())
 
 
-def link(previous: str, columns: Sequence[Column]) -> str:
+def link(previous: str, columns: Iterable[Column]) -> str:
     """The hash of an event with these columns (all but ``hash``, in order) after another."""
-    digest = hashlib.sha256(bytes.fromhex(previous))
-    for column in columns:
-        digest.update(_encode(column))
-    return digest.hexdigest()
+    encoded = b"".join(map(_encode, columns))
+    return hashlib.sha256(bytes.fromhex(previous) + encoded).hexdigest()
 
 
 def _encode(column: Column) -> bytes:

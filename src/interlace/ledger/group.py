@@ -17,7 +17,6 @@ from contextlib import AbstractContextManager
 
 from interlace.core.errors import AlreadyRecorded, LedgerError, NameTaken
 from interlace.ledger.forks import forget_at_fork
-from interlace.ledger.interface import Event
 from interlace.ledger.rows import Row
 from interlace.ledger.transaction import NotHeld, SQLTransaction
 
@@ -41,23 +40,23 @@ class _Entry:
         self.before_commit = before_commit
         self.thread = threading.get_ident()
         self.withdrawn = False
-        self._found: Event | BaseException | None = None
+        self._found: int | BaseException | None = None
         self._settled = threading.Lock()
         self._settled.acquire()
 
-    def settle(self, found: Event | BaseException) -> None:
+    def settle(self, found: int | BaseException) -> None:
         self._found = found
         self._settled.release()
 
-    def result(self) -> Event:
-        """Waits until it is settled, then gives the event or raises."""
+    def result(self) -> int:
+        """Waits until it is settled, then gives the event's number or raises."""
         try:
             self._settled.acquire()
         except BaseException:
             self.withdrawn = True  # unless it is under way: then it is the caller's who comes next
             self._settled.acquire(timeout=_PATIENCE)
             raise
-        if isinstance(self._found, Event):
+        if isinstance(self._found, int):
             return self._found
         # An error of this thread's own: several would share one traceback.
         raise copy.copy(self._found or _closed())
@@ -82,8 +81,8 @@ class Group:
             self._ender.detach()
         self._ender = weakref.finalize(self, self._entries.put, None)
 
-    def append(self, row: Row, before_commit: Callable[[], None]) -> Event:
-        """Add the event; durable when this returns."""
+    def append(self, row: Row, before_commit: Callable[[], None]) -> int:
+        """Add the event and return its number; durable when this returns."""
         entry = _Entry(row, before_commit)
         with self._guard:
             if self._closed:
@@ -133,7 +132,7 @@ def _serve(entries: queue.SimpleQueue[_Entry | None], begin: Begin) -> None:
 
 
 def _commit(batch: list[_Entry], begin: Begin) -> None:
-    found: list[Event | BaseException]
+    found: list[int | BaseException]
     try:
         with begin() as transaction:
             found = [_added(transaction, entry) for entry in batch]
@@ -141,13 +140,13 @@ def _commit(batch: list[_Entry], begin: Begin) -> None:
                 entry.before_commit()
     except Exception as error:  # noqa: BLE001  whatever it is, each of them must hear of it
         found = [error] * len(batch)
-    for entry, event in zip(batch, found, strict=True):
-        entry.settle(event)
+    for entry, result in zip(batch, found, strict=True):
+        entry.settle(result)
 
 
-def _added(transaction: SQLTransaction, entry: _Entry) -> Event | BaseException:
-    """Errors of the entry's own; any other ends the transaction, and so all of the batch."""
+def _added(transaction: SQLTransaction, entry: _Entry) -> int | BaseException:
+    """Its number, or an error of its own; any other ends the transaction, and so the batch."""
     try:
-        return transaction.add(entry.row, entry.thread)
+        return int(transaction.add(entry.row, entry.thread)[0])
     except (AlreadyRecorded, NameTaken, NotHeld) as error:
         return error

@@ -131,8 +131,9 @@ class Ledger(Reads, Protocol):
 
     def append(
         self, kind: str, *, before_commit: Callable[[], None] = ..., **columns: Unpack[Columns]
-    ) -> Event:
-        """Add one event that needs to read nothing first; it is durable when this returns.
+    ) -> int:
+        """Add one event that needs to read nothing first, and return its number; it is durable
+        when this returns.
 
         Events that several threads append at a time are committed together, which spares all
         but one of them the wait for the disk. ``before_commit`` is called, perhaps by another

@@ -94,10 +94,10 @@ class SQLTransaction(SQLReads):
     def append(self, kind: str, **columns: Unpack[Columns]) -> Event:
         """Add an event; see the interface."""
         self._check()
-        return self.add(checked_row(kind, **columns), threading.get_ident())
+        return statements.event(self.add(checked_row(kind, **columns), threading.get_ident()))
 
-    def add(self, row: Row, thread: int) -> Event:
-        """Add an event for a thread, which need not be this one.
+    def add(self, row: Row, thread: int) -> tuple[Any, ...]:
+        """Add an event for a thread, which need not be this one, and return all its columns.
 
         Raises NameTaken, AlreadyRecorded or NotHeld, and the transaction goes on; any other
         LedgerError, and it is lost.
@@ -105,11 +105,11 @@ class SQLTransaction(SQLReads):
         self._check()
         self._check_hold(row, thread)
         numbered = {"seq": self._head.seq + 1, **row}
-        numbered["hash"] = link(self._head.hash, tuple(numbered.values()))
+        numbered["hash"] = link(self._head.hash, numbered.values())
         if not self._inserted(numbered):
             raise self._refusal(row)
         self._head = Head(numbered["seq"], numbered["hash"])
-        return statements.event(tuple(numbered.values()))
+        return tuple(numbered.values())
 
     def _check_hold(self, row: Row, thread: int) -> None:
         """If its lock file was taken away, another process may have drawn for the same round:

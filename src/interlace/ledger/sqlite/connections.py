@@ -264,14 +264,14 @@ def begun(
 ) -> sqlite3.Cursor:
     """Run one statement and leave its rows to be fetched; the errors are the database's."""
     sql, constants = _compiled(statement)
-    return connection.execute(sql, {**constants, **values})
+    return connection.execute(sql, {**constants, **values} if constants else values)
 
 
 @lru_cache
 def _compiled(statement: sa.ClauseElement) -> tuple[str, dict[str, Any]]:
     """A statement as SQLite's text, and the parameters that it brings along, by name."""
     compiled = statement.compile(dialect=sqlite.dialect(paramstyle="named"))
-    return str(compiled), dict(compiled.params)
+    return str(compiled), {name: v for name, v in compiled.params.items() if v is not None}
 
 
 def _translation(cause: sqlite3.Error) -> LedgerError:

@@ -21,8 +21,9 @@ from interlace.core.errors import LedgerCorrupt, LedgerError, ParameterError
 from interlace.ledger import statements
 from interlace.ledger.canonical import follow, genesis
 from interlace.ledger.group import Group, nothing
-from interlace.ledger.interface import Columns, Event, Head
-from interlace.ledger.locks import Holds, exclusive, in_folder
+from interlace.ledger.holds import Holds, in_folder, tidy
+from interlace.ledger.interface import Columns, Head
+from interlace.ledger.locks import exclusive
 from interlace.ledger.rows import checked_row
 from interlace.ledger.sqlite import schema
 from interlace.ledger.sqlite.connections import Connections, begun, run, translated
@@ -63,6 +64,7 @@ class SQLiteLedger(SQLReads):
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self._folder / _HOLDS).mkdir(mode=0o700, exist_ok=True)
+            tidy(self._folder / _HOLDS)
             if not database.exists():  # it appears complete, or not at all
                 with exclusive(self._folder / _LOCK):
                     if not database.exists():
@@ -72,8 +74,8 @@ class SQLiteLedger(SQLReads):
                 f"cannot keep a ledger in {self._folder}: {error.strerror}: it needs a folder "
                 "that this user can write to"
             ) from error
-        self._names = Holds(in_folder(self._folder / _HOLDS), remove=True)
-        self._writer = Holds(lambda _: self._folder / _LOCK, remove=False)
+        self._names = Holds(in_folder(self._folder / _HOLDS))
+        self._writer = Holds(lambda name: str(self._folder / name))
         self._connections = Connections(database)
         try:
             self._id = self._check()
@@ -107,7 +109,7 @@ class SQLiteLedger(SQLReads):
         *,
         before_commit: Callable[[], None] = nothing,
         **columns: Unpack[Columns],
-    ) -> Event:
+    ) -> int:
         """Add one event, committed together with what other threads append; see the interface."""
         row = checked_row(kind, **columns)
         if self._writer.held(_LOCK, threading.get_ident()):
@@ -154,6 +156,8 @@ class SQLiteLedger(SQLReads):
         """Give up all connections. The ledger cannot be used any more."""
         self._group.close()
         self._connections.close()
+        self._names.close()
+        self._writer.close()
 
     def __enter__(self) -> Self:
         return self
