@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from interlace.core.errors import ParameterError
 from interlace.core.finite.graph import Move
@@ -29,9 +29,9 @@ from interlace.core.finite.laws import (
 
 Hidden = Hashable
 #: initial(bit) -> {hidden state: probability}.
-Initial = Callable[[int], Mapping[object, object]]
+Initial = Callable[[int], Mapping[Any, Any]]
 #: transition(bit, hidden state, query) -> {(response, next hidden state): probability}.
-Transition = Callable[[int, Hidden, Query], Mapping[object, object]]
+Transition = Callable[[int, Any, Any], Mapping[Any, Any]]
 
 #: Hidden states that a machine may have.
 MOST_STATES = 100_000

@@ -47,7 +47,7 @@ def checked(raw: object, where: str, *, exact: bool | None = None) -> Law:
             refuse(where, f"the probabilities must sum to 1, not to {_short(total)}")
         return law
     law = {response: float(value) for response, value in law.items()}
-    if deviation(law) > TOLERANCE:
+    if _lacking(law) > TOLERANCE:
         total = math.fsum(law.values())
         refuse(where, f"the probabilities must sum to 1 within {TOLERANCE:g}, not to {total!r}")
     return law
@@ -95,7 +95,11 @@ def deviation(law: Law) -> float:
         return 0.0
     # The greatest probability is at least 1/n: what it is given, and dividing by the sum,
     # change it by less than 2n times what is lacking. fsum is exact but for its last rounding.
-    return 4 * len(law) * abs(math.fsum([*law.values(), -1.0]))
+    return 4 * len(law) * _lacking(law)
+
+
+def _lacking(law: Law) -> float:
+    return abs(math.fsum([*law.values(), -1.0]))
 
 
 def place(bit: int, history: History, query: Query) -> str:

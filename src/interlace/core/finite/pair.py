@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Any
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import natural
@@ -30,9 +31,9 @@ from interlace.core.finite.stepping import Stepped
 from interlace.core.finite.worst import WorstCase
 
 #: step(bit, history, query) -> {response: probability}.
-Step = Callable[[int, History, Query], Mapping[object, object]]
+Step = Callable[[int, Any, Any], Mapping[Any, Any]]
 #: {history: {query: {response: probability}}}.
-Table = Mapping[History, Mapping[Query, Mapping[object, object]]]
+Table = Mapping[Any, Mapping[Any, Mapping[Any, Any]]]
 
 #: Checked laws that a pair remembers. A larger tree is walked once, history by history.
 _REMEMBERED = 2**16
@@ -99,7 +100,7 @@ class FinitePair(WorstCase):
             raise ParameterError("tables", "both need the empty history ()")
         longest = max(len(history) for table in (zero, one) for history in table)
 
-        def step(bit: int, history: History, query: Query) -> Mapping[object, object]:
+        def step(bit: int, history: History, query: Query) -> Mapping[Any, Any]:
             table = (zero, one)[bit]
             if history not in table or query not in table[history]:
                 refuse(place(bit, history, query), "the table has no such entry: add it")

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from interlace.core.errors import ParameterError
 from interlace.core.finite.hidden import Filter, Reply
@@ -28,11 +29,11 @@ from interlace.core.finite.laws import (
 Secret = Hashable
 Public = Hashable
 #: opening(bit) -> {secret: probability}.
-Opening = Callable[[int], Mapping[object, object]]
+Opening = Callable[[int], Mapping[Any, Any]]
 #: answer(bit, secret, public state, query) -> {response: probability}.
-Answering = Callable[[int, Secret, Public, Query], Mapping[object, object]]
+Answering = Callable[[int, Any, Any, Any], Mapping[Any, Any]]
 #: after(public state, query, response) -> the next public state.
-After = Callable[[Public, Query, Response], Public]
+After = Callable[[Any, Any, Any], Any]
 
 
 @dataclass(frozen=True)
