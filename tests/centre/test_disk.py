@@ -19,6 +19,7 @@ from interlace.centre import Centre
 from interlace.centre.noise import POOL
 from interlace.cli.ledger import export
 from interlace.core.laws import Law
+from interlace.ledger import SQLiteLedger
 from tests.centre import worker
 from tests.centre.support import ALL_SQL, clinic
 from tests.centre.worker import DEEDS, MECHANISMS, ask, ended, opened, start
@@ -61,6 +62,16 @@ def allow_writes(folder: Path) -> None:
     _modes(folder, file=0o600, directory=0o700)
 
 
+def _close_files(centre: Centre) -> None:
+    """What is open already could be written to whatever the modes say, unlike on a disk."""
+    ledger = centre.ledger
+    assert isinstance(ledger, SQLiteLedger)
+    ledger._connections.before_fork()
+    ledger._connections.after_fork_in_parent()
+    ledger._names.close()
+    ledger._writer.close()
+
+
 def _give_up_override() -> None:
     """Root passes by the modes of files through two capabilities, numbers 1 and 2."""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -91,6 +102,8 @@ def survive(folder: Path, side: Path, limit: Limit, lift: Limit) -> None:
         worker.work(centre, side)
         POOL.draw = noted  # type: ignore[method-assign]  # this process is ours
         counts = {}
+        if limit is write_protect:
+            _close_files(centre)
         limit(folder)
         for deed in DEEDS:
             if deed == "account":  # refused after answers anyway
