@@ -39,6 +39,24 @@ def test_another_condition_is_refused(marked: str, construct: str) -> None:
     _check(f"{COUNT} WHERE male AND {marked}", construct)
 
 
+#: What the parser would pass over.
+PASSED_OVER = [
+    "SELECT ¶AS COUNT(*) FROM labs",
+    "SELECT ¶, COUNT(*) FROM labs",
+    "SELECT COUNT(*) AS ¶1 FROM labs",
+    "SELECT COUNT(*) AS ¶>= FROM labs",
+    "SELECT COUNT(*) FROM ¶. labs",
+    "SELECT COUNT(¶, *) FROM labs",
+    f"{COUNT} * ¶WHERE male",
+    f"{COUNT} WHERE (male AS ¶)",
+]
+
+
+@pytest.mark.parametrize("marked", PASSED_OVER)
+def test_a_word_out_of_place_is_not_passed_over(marked: str) -> None:
+    _check(marked, "syntax")
+
+
 #: What only the first look refuses: to the tree these say nothing that is not allowed.
 HARMLESS = {
     "FROM labs SELECT COUNT(*)",
@@ -50,15 +68,18 @@ HARMLESS = {
     "SELECT COUNT(*) FROM labſ",
     "SELECT\u3000COUNT(*) FROM labs",
     "SELECT ALL COUNT(*) FROM labs",
-    "SELECT AS COUNT(*) FROM labs",
-    "SELECT , COUNT(*) FROM labs",
     f"{COUNT} WHERE value = -. 5",
-    f"{COUNT} WHERE (male AS )",
+    "SELECT COUNT(*) FROM labs *",
+    *(text.replace("¶", "") for text in PASSED_OVER),
     "SELECT COUNT(*) /*+ hint */ FROM labs",
     'SELECT COUNT(*) AS "n\u202e" FROM labs',
     'SELECT COUNT(*) AS "\ud800" FROM labs',
 }
-MARKED = [marked for marked, _ in WHOLE] + [f"{COUNT} WHERE {marked}" for marked, _ in CONDITIONS]
+MARKED = [
+    *PASSED_OVER,
+    *(marked for marked, _ in WHOLE),
+    *(f"{COUNT} WHERE {marked}" for marked, _ in CONDITIONS),
+]
 
 
 @pytest.mark.parametrize("marked", MARKED)

@@ -38,13 +38,15 @@ _TEXTS = frozenset(
         TokenType.RAW_STRING, TokenType.HEX_STRING, TokenType.BIT_STRING, TokenType.UNICODE_STRING,
     }
 )  # fmt: skip
-#: Where the parser does without what is missing.
+#: Where the parser does without what is missing, or passes over what is too much.
 _PASSED_OVER = frozenset(
     {
         (TokenType.SELECT, TokenType.ALIAS), (TokenType.SELECT, TokenType.COMMA),
-        (TokenType.ALIAS, TokenType.R_PAREN),
+        (TokenType.L_PAREN, TokenType.COMMA), (TokenType.FROM, TokenType.DOT),
+        (TokenType.STAR, TokenType.WHERE),
     }
 )  # fmt: skip
+_NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING})
 #: Between tokens; within quotes they are let pass and match no declared text.
 _BLANK = "\t\n\r"
 
@@ -77,7 +79,13 @@ def screened(text: str, names: Collection[str]) -> list[Token]:
     _check_depth(text, tokens)
     if tokens[0].token_type != TokenType.SELECT:
         raise _refusal(text, tokens)
-    folded = {name.casefold() for name in names}
+    _check_words(text, tokens, {name.casefold() for name in names})
+    if tokens[-1].token_type == TokenType.STAR:  # passed over after a table
+        raise _refusal(text, tokens[-1:])
+    return tokens
+
+
+def _check_words(text: str, tokens: list[Token], folded: set[str]) -> None:
     for index, token in enumerate(tokens):
         following = tokens[index + 1] if index + 1 < len(tokens) else None
         called = _opens(following)
@@ -89,7 +97,6 @@ def screened(text: str, names: Collection[str]) -> list[Token]:
             _check_function(text, token)
         if following is not None:
             _check_pair(text, token, following)
-    return tokens
 
 
 def _opens(token: Token | None) -> bool:
@@ -110,7 +117,8 @@ def _check_pair(text: str, token: Token, following: Token) -> None:
         kinds == (TokenType.DOT, TokenType.NUMBER) and not close
     ):  # 0x1F and 12abc: SQL would take the name for an alias
         raise QueryRefused("number", "write it out in decimal digits", position(text, token.start))
-    if kinds in _PASSED_OVER:
+    unnamed = kinds[0] == TokenType.ALIAS and kinds[1] not in _NAMES
+    if kinds in _PASSED_OVER or (unnamed and not following.text.isidentifier()):
         raise QueryRefused("syntax", f"the allowed form is {FORM}", position(text, following.start))
 
 
