@@ -30,7 +30,7 @@ class Shipped:
     budget: Notion
     spent: Notion | None = None
 
-    def admit(self, guarantee: Hashable) -> Shipped | None:
+    def admitting(self, guarantee: Hashable) -> Shipped | None:
         assert isinstance(guarantee, PureDP | ApproxDP | ZCDP)
         f = Filter(self.budget, spent=self.spent)
         try:
@@ -48,7 +48,7 @@ class Optimal:
     delta: Fraction
     admitted: tuple[Notion, ...] = ()
 
-    def admit(self, guarantee: Hashable) -> Optimal | None:
+    def admitting(self, guarantee: Hashable) -> Optimal | None:
         assert isinstance(guarantee, PureDP | ApproxDP)
         after = tuple(sorted((*self.admitted, guarantee), key=repr))
         if compose(after).delta_enclosure(self.epsilon).upper > self.delta:
@@ -58,7 +58,7 @@ class Optimal:
 
 @dataclass(frozen=True)
 class Everything:
-    def admit(self, guarantee: Hashable) -> Everything:
+    def admitting(self, guarantee: Hashable) -> Everything:
         del guarantee
         return self
 
@@ -327,6 +327,9 @@ def test_bad_games_are_refused() -> None:
     ]:
         with pytest.raises(ParameterError, match=rf"^{named}"):
             AdaptiveGame(menu, Everything(), rounds)
+    with pytest.raises(ParameterError, match=r"^rule: .*wrap"):
+        # It answers None to what it admits: taken for a rule, it would refuse everything.
+        AdaptiveGame([one], Filter(PureDP(1)))  # type: ignore[arg-type]  # what is tested
     game = AdaptiveGame([one], Everything())
     for bad in ({}, {"epsilon": 1, "exp_epsilon": 3}, {"epsilon": -1}, {"exp_epsilon": 0.5}):
         with pytest.raises(ParameterError, match="epsilon"):

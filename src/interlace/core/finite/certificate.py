@@ -3,6 +3,7 @@ not: Theorem 3 of Lyu made explicit, in exact numbers that anyone can check."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -192,24 +193,34 @@ _Claim = tuple[Fraction, Fraction]
 
 
 def _nested(pair: Pair, levels: list[Level], parts: list[list[Both]], claim: _Claim) -> Joint:
+    systems = _systems(*claim)
+
     def make(depth: int, i: int, below: Below[Joint]) -> Joint:
         m = levels[depth].joint[i]
         then = {pair.queries[number]: dict(answers) for number, answers in below}
-        return Joint(m, *_systems(m, parts[depth][i], *claim), then)
+        return Joint(m, *systems(m, parts[depth][i]), then)
 
     return folded(levels, make)
 
 
-def _systems(m: Both, a: Both, ratio: Fraction, delta: Fraction) -> tuple[Both, Both]:
-    """E and N' of a transcript from its M and its residual (FORMULAS 3.8); where delta is 0 or 1
-    one of them is arbitrary, and M itself."""
-    e = ((m[0] - a[0]) / delta, (m[1] - a[1]) / delta) if delta else m
-    if delta == 1:
-        return e, m
-    n = a[0] / (1 - delta), a[1] / (1 - delta)
+def _systems(ratio: Fraction, delta: Fraction) -> Callable[[Both, Both], tuple[Both, Both]]:
+    """From M and the residual a = (1-δ)N of a transcript to its E and N' (FORMULAS 3.8); where δ is
+    0 or 1 one of them is arbitrary, and M itself."""
+    kept = 1 - delta
+    if not kept:
+        return lambda m, _: (m, m)
     if ratio == 1:
-        return e, n
-    return e, ((ratio * n[0] - n[1]) / (ratio - 1), (ratio * n[1] - n[0]) / (ratio - 1))
+        own, other = 1 / kept, Fraction(0)  # N' = N, the same under both bits
+    else:
+        # Lemma 3 of Lyu: N'^b = (e^ε N^b - N^(1-b)) / (e^ε - 1).
+        own, other = ratio / (ratio - 1) / kept, -1 / (ratio - 1) / kept
+    share = 1 / delta if delta else Fraction(0)
+
+    def systems(m: Both, a: Both) -> tuple[Both, Both]:
+        e = (share * (m[0] - a[0]), share * (m[1] - a[1])) if share else m
+        return e, (own * a[0] + other * a[1], own * a[1] + other * a[0])
+
+    return systems
 
 
 def _counterexample(

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from interlace.core.finite.certificate import Certificate, Counterexample, Joint, Question
 
 FORMAT, VERSION = "interlace-finite", 1
-#: Readers cap the length of a number; a certificate with longer ones is not written.
+#: Readers cap numbers and texts; what would be longer is not written.
 LONGEST_NUMBER = 4000
+LONGEST_TEXT = 2**27
 DEEPEST_LABEL = 8
 
 Json = dict[str, object]
@@ -78,7 +79,14 @@ def write_counterexample(found: Counterexample) -> str:
 
 def _text(kind: str, **fields: object) -> str:
     head = {"format": FORMAT, "version": VERSION, "kind": kind}
-    return json.dumps(head | fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(head | fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if len(text) > LONGEST_TEXT:
+        raise ParameterError(
+            "pair",
+            f"its {kind} has more than {LONGEST_TEXT} characters: take fewer rounds, queries or "
+            "responses, or shorter numbers",
+        )
+    return text
 
 
 def _law(response: object, above: Both, child: tuple[Both, list[Json]]) -> Json:

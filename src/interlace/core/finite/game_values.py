@@ -17,9 +17,13 @@ _SHOWN_LINES = 200
 
 
 class Rule(Protocol):
-    """A filter as a frozen, hashable value: its state is what it has admitted."""
+    """A filter as a frozen, hashable value: its state is what it has admitted.
 
-    def admit(self, guarantee: Hashable, /) -> Self | None:
+    A filter that changes itself, such as ``interlace.Filter``, is none: wrap it. The method has
+    a name of its own, so that one is not taken for the other.
+    """
+
+    def admitting(self, guarantee: Hashable, /) -> Self | None:
         """The rule after admitting this guarantee, or None where it refuses."""
 
 
@@ -189,7 +193,7 @@ class Solver(Generic[N]):
         if not copies[i] or not state.rounds:
             return None
         if (rule, i) not in self._admitted:
-            self._admitted[rule, i] = rule.admit(self._menu[i].guarantee)
+            self._admitted[rule, i] = rule.admitting(self._menu[i].guarantee)
         after = self._admitted[rule, i]
         if after is None:
             return None

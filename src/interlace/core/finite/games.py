@@ -7,7 +7,7 @@ of the menu and in the rule's state are one state of the recursion (game_values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -37,12 +37,13 @@ class AdaptiveGame:
     ``rounds`` caps how many (all copies of the menu, if left out). The value does not depend on
     how outcomes are delayed or interleaved: each mechanism answers once (FORMULAS 6.4).
 
-    Raises ParameterError for an empty menu, names that are not unique, or too many rounds.
+    Raises ParameterError for an empty menu, names that are not unique, a rule that is none, or
+    too many rounds.
 
     Two copies of randomised response at e^epsilon = 3 behind a rule that admits everything:
 
     >>> class Everything:
-    ...     def admit(self, guarantee):
+    ...     def admitting(self, guarantee):
     ...         return self
     >>> menu = [Child.randomised_response("RR", exp_epsilon=3, guarantee="pure", copies=2)]
     >>> game = AdaptiveGame(menu, Everything())
@@ -61,6 +62,12 @@ class AdaptiveGame:
     def __init__(self, menu: Sequence[Child], rule: Rule, rounds: int | None = None) -> None:
         if not menu or len({child.name for child in menu}) < len(menu):
             raise ParameterError("menu", "must hold mechanisms, each under a name of its own")
+        if not isinstance(rule, Hashable) or not hasattr(rule, "admitting"):
+            raise ParameterError(
+                "rule",
+                "must be a frozen, hashable value whose admitting(guarantee) is the rule after it, "
+                "or None where it refuses: wrap a filter that changes itself",
+            )
         copies = sum(child.copies for child in menu)
         asked = copies if rounds is None else natural(rounds, "rounds")
         if min(asked, copies) > _MOST_ROUNDS:

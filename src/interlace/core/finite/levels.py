@@ -14,7 +14,7 @@ Both = tuple[Fraction, Fraction]
 """One number for each bit."""
 
 #: A certificate lists every transcript with six numbers: beyond this it is no text any more.
-MOST_TRANSCRIPTS = 300_000
+MOST_TRANSCRIPTS = 200_000
 #: A text nests four deep for each.
 MOST_ROUNDS = 100
 

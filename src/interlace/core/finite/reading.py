@@ -14,12 +14,17 @@ from typing import TypeVar
 
 from interlace.core.errors import ParameterError
 from interlace.core.finite.certificate import Certificate, Counterexample, Joint, Question, Seen
-from interlace.core.finite.documents import DEEPEST_LABEL, FORMAT, LONGEST_NUMBER, VERSION
+from interlace.core.finite.documents import (
+    DEEPEST_LABEL,
+    FORMAT,
+    LONGEST_NUMBER,
+    LONGEST_TEXT,
+    VERSION,
+)
 from interlace.core.finite.laws import History, Query, Response
 from interlace.core.finite.levels import MOST_ROUNDS, Both
 from interlace.core.finite.pair import FinitePair
 
-LONGEST_TEXT = 2**27
 _DIGITS = f"[0-9]{{1,{LONGEST_NUMBER}}}"
 _NUMBER = re.compile(rf"-?{_DIGITS}(?:/{_DIGITS}|\.{_DIGITS})?")
 _ZERO = Fraction(0)
