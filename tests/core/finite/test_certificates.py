@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import CheckFailed, ParameterError
 from interlace.core.finite import check as checking
+from interlace.core.finite import interleave
 from interlace.core.finite import levels as listing
 from interlace.core.finite.certificate import Certificate, Counterexample, Joint, certify
 from interlace.core.finite.check import check
@@ -137,6 +138,19 @@ def test_golden_sparse_vector(rounds: int, ratio: int, text: str) -> None:
         attack = counterexample(pair, ratio, delta - Fraction(1, 10**9))
         assert attack.check(pair).kind == "counterexample"
         assert attack.excess == delta
+
+
+@pytest.mark.parametrize(("ratio", "text"), [(1, "424/1701"), (2, "424/3969")])
+def test_golden_two_sparse_vectors_at_once(ratio: int, text: str) -> None:
+    # FORMULAS 10: the best adversary that interleaves questions to both.
+    one, delta = sparse_vector(2), Fraction(text)
+    crossing = FinitePair(one.law, queries=[(0, 1), (1, 0)], rounds=2)
+    both = interleave(crossing, crossing)
+    assert certify(both, exp_epsilon=ratio, delta=delta).check(both).kind == "certificate"
+    attack = certify(both, exp_epsilon=ratio, delta=delta - Fraction(1, 10**9))
+    assert isinstance(attack, Counterexample)
+    assert attack.check(both).system
+    assert attack.excess == delta
 
 
 def test_epsilon_is_taken_at_a_power_that_is_rounded_up() -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace.core.errors import CheckFailed, InterlaceError, ParameterError
+from interlace.core.finite import documents
 from interlace.core.finite.certificate import Certificate, certify
 from interlace.core.finite.check import check
 from interlace.core.finite.documents import write_pair
@@ -89,6 +90,14 @@ def test_numbers_that_are_too_long_to_print_are_refused() -> None:
     pair = FinitePair(lambda *_: {0: tiny, 1: 1 - tiny}, queries=["q"], rounds=1)
     with pytest.raises(ParameterError, match=r"^pair: .*digits"):
         write_pair(pair)
+
+
+def test_a_text_that_would_be_too_long_to_read_is_not_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(documents, "LONGEST_TEXT", 100)
+    with pytest.raises(ParameterError, match=r"^pair: its certificate has more than 100 "):
+        certify(randomised_response(Fraction(3), 1), exp_epsilon=3, delta=0).to_json()
 
 
 def test_by_hand_with_decimals_and_what_is_impossible_left_out() -> None:
