@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import pytest
@@ -197,6 +198,36 @@ def test_no_strategy_of_all_is_better_and_the_found_one_is_that_good(
     assert found.lower == found.upper == stick(found.strategy, menu, ratio, found.bit)
     best = max(stick(s, menu, ratio, b) for s in _every_strategy(menu, 2) for b in (0, 1))
     assert found.upper == best
+
+
+@given(
+    st.lists(st.sampled_from([Fraction(n, 10) for n in (2, 5, 9, 14)]), min_size=1, max_size=3),
+    st.sampled_from([Fraction(0), Fraction(1, 9)]),
+    st.sampled_from([Fraction(0), Fraction(7, 10), Fraction(2)]),
+)
+@settings(max_examples=examples(25))
+def test_enclosures_hold_what_rational_powers_of_fifty_digits_give(
+    epsilons: list[Fraction], delta: Fraction, epsilon: Fraction
+) -> None:
+    def power(value: Fraction) -> Fraction:
+        with mpmath.workdps(60):
+            return Fraction(str(mpmath.exp(mpmath.mpf(value.numerator) / value.denominator)))
+
+    enclosed, near = [], []
+    for i, value in enumerate(epsilons):
+        told: dict[str, Any] = {"guarantee": None, "delta": delta, "copies": 2}
+        enclosed.append(Child.randomised_response(f"{i}", epsilon=value, **told))
+        near.append(Child.randomised_response(f"{i}", exp_epsilon=power(value), **told))
+    found = AdaptiveGame(enclosed, Everything(), rounds=3).worst(epsilon=epsilon)
+    exact = AdaptiveGame(near, Everything(), rounds=3).worst(exp_epsilon=power(epsilon))
+    assert exact.lower == exact.upper
+    assert found.lower - Fraction(1, 10**50) <= exact.upper <= found.upper + Fraction(1, 10**50)
+    assert found.upper - found.lower < Fraction(1, 10**50)
+    # The strategies are as good as each other.
+    assert stick(exact.strategy, near, power(epsilon), exact.bit) == exact.upper
+    assert abs(stick(found.strategy, near, power(epsilon), found.bit) - exact.upper) < Fraction(
+        1, 10**50
+    )
 
 
 def _true_delta(pair: dict[Hashable, tuple[Fraction, Fraction]], ratio: Fraction) -> Fraction:
