@@ -3,8 +3,12 @@
 Standard library only, and nothing of ``composition``: what is verified is not trusted here.
 """
 
+from interlace.core.finite.certificate import Certificate, Counterexample, certify
 from interlace.core.finite.evaluate import evaluate, transcripts
+from interlace.core.finite.games import AdaptiveGame
+from interlace.core.finite.holder import holder_witness
 from interlace.core.finite.interleave import Interleaving, interleave
+from interlace.core.finite.menu import Child
 from interlace.core.finite.pair import FinitePair
 from interlace.core.finite.profile import Profile
 from interlace.core.finite.strategy import Adversary
@@ -12,13 +16,19 @@ from interlace.core.finite.tails import fold
 from interlace.core.finite.worst import WorstCase
 
 __all__ = [
+    "AdaptiveGame",
     "Adversary",
+    "Certificate",
+    "Child",
+    "Counterexample",
     "FinitePair",
     "Interleaving",
     "Profile",
     "WorstCase",
+    "certify",
     "evaluate",
     "fold",
+    "holder_witness",
     "interleave",
     "transcripts",
 ]
