@@ -25,17 +25,20 @@ DATASET = Dataset("clinic", "id", (Table("people", {"age": Integer(0, 120)}),))
 PATIENCE = 60  # seconds
 
 
-def _register(rows: int, folder: Path) -> None:
-    frame = pd.DataFrame({"id": range(rows), "age": [i % 100 for i in range(rows)]})
+def _frame(rows: int) -> pd.DataFrame:
+    return pd.DataFrame({"id": range(rows), "age": [i % 100 for i in range(rows)]})
+
+
+def _register(frame: pd.DataFrame, folder: Path) -> None:
     register({"people": frame}, DATASET, folder, bytes(16))
 
 
-def _forked(folder: Path) -> int:
+def _forked(frame: pd.DataFrame, folder: Path) -> int:
     child = os.fork()
     if child == 0:  # pragma: no cover  runs in the child
         status = 1
         try:
-            _register(50, folder)
+            _register(frame, folder)
             status = 0
         finally:
             os._exit(status)
@@ -45,17 +48,18 @@ def _forked(folder: Path) -> int:
 def _storm(folder: Path) -> None:
     """Fork again and again from the moment that the first registration begins."""
     begun = threading.Event()
+    large, small = _frame(100_000), _frame(50)  # what pandas sets up once is no matter of ours
 
     def first() -> None:
         begun.set()
-        _register(100_000, folder / "parent")
+        _register(large, folder / "parent")
 
     thread = threading.Thread(target=first)
     thread.start()
     begun.wait()
     children = []
     for number in range(CHILDREN):
-        children.append(_forked(folder / str(number)))
+        children.append(_forked(small, folder / str(number)))
         time.sleep(0.004)
     thread.join()
     assert [os.waitstatus_to_exitcode(os.waitpid(c, 0)[1]) for c in children] == [0] * CHILDREN
