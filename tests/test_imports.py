@@ -39,13 +39,16 @@ def _modules(directory: Path) -> list[str]:
 
 def _foreign_imports(directory: Path) -> set[str]:
     """The third-party packages that a line anywhere in the directory's files imports."""
+    return {name for path in directory.rglob("*.py") for name in _foreign(path)}
+
+
+def _foreign(path: Path) -> set[str]:
     found: set[str] = set()
-    for path in directory.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.partition(".")[0])
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
     return found - sys.stdlib_module_names - {"interlace"}
 
 
@@ -68,8 +71,11 @@ def test_the_core_loads_no_third_party_module() -> None:
 
 
 def test_the_core_imports_only_the_standard_library() -> None:
-    # Imports inside functions too, which the test above cannot see.
-    assert _foreign_imports(SOURCE / "interlace" / "core") == set()
+    # Imports inside functions too, which the test above cannot see. One file may use numpy when
+    # it is called, for trees that take minutes without it (pyproject.toml says so too).
+    core = SOURCE / "interlace" / "core"
+    found = {path: foreign for path in core.rglob("*.py") if (foreign := _foreign(path))}
+    assert found == {core / "finite" / "blocks.py": {"numpy"}}
 
 
 def test_declared_dependencies_are_the_imported_ones() -> None:

@@ -11,10 +11,9 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from interlace.core.exact import float_down, float_up
+from interlace.core.exact import float_up
 from interlace.core.interval import ONE, Interval
 
-Ends = tuple[Fraction, Fraction]
 Stick = Callable[[Fraction], Fraction]
 """From e^epsilon to delta, the worse order."""
 Event = Callable[[Fraction | None], tuple[Fraction, Fraction]]
@@ -32,15 +31,20 @@ def growth(deviation: float, rounds: int) -> Fraction:
     return _up(Fraction(part.power(rounds).upper) * (1 + Fraction(1, 2**61)))
 
 
-def delta(stick: Stick, factor: Fraction | Interval, grown: Fraction) -> Ends:
-    """Both ends of delta, which are one where all is exact."""
+def upper_delta(stick: Stick, factor: Fraction | Interval, grown: Fraction) -> Fraction:
+    """The upper end of delta: delta itself for an exact pair and a rational factor."""
     low = below(factor)
+    if grown > 1:
+        low = _down(low / (grown * grown))
+    return min(Fraction(1), grown * stick(low))
+
+
+def lower_delta(stick: Stick, factor: Fraction | Interval, grown: Fraction) -> Fraction:
+    """The lower end."""
     high = factor if isinstance(factor, Fraction) else _up(Fraction(factor.upper))
-    square = grown * grown
-    upper = min(Fraction(1), grown * stick(_down(low / square) if grown > 1 else low))
-    if low == high and grown == 1:
-        return upper, upper
-    return stick(_up(high * square)) / grown, upper
+    if grown > 1:
+        high = _up(high * grown * grown)
+    return stick(high) / grown
 
 
 def least_factor(event: Event, share: Fraction, grown: Fraction = Fraction(1)) -> Fraction | None:
@@ -86,14 +90,9 @@ def below(factor: Fraction | Interval) -> Fraction:
     return factor if isinstance(factor, Fraction) else _down(Fraction(factor.lower))
 
 
-def told(ends: Ends, *, exact: bool) -> Fraction | float:
-    """The exact value of an exact pair, or the upper end."""
-    return ends[1] if exact and ends[0] == ends[1] else float_up(ends[1])
-
-
-def floats(ends: Ends) -> tuple[float, float]:
-    """Both ends as floats."""
-    return float_down(ends[0]), float_up(ends[1])
+def told(upper: Fraction, factor: Fraction | Interval, *, exact: bool) -> Fraction | float:
+    """The exact value of an exact pair at a rational factor, or the upper end."""
+    return upper if exact and isinstance(factor, Fraction) else float_up(upper)
 
 
 def _down(value: Fraction) -> Fraction:

@@ -122,6 +122,16 @@ def expand(source: Source, limit: int) -> Expanded | None:
     return Expanded(options, labels, depths, masses, scales)
 
 
+def spreads(source: Source, nodes: int = 4000) -> bool:
+    """Whether of that many histories hardly any two merge."""
+    level, found, seen = [source.root()], 1, 1
+    while level and found < nodes:
+        children = [c for node in level for move in source.moves(node) for c in move[2]]
+        level = list(dict.fromkeys(children))
+        found, seen = found + len(level), seen + len(children)
+    return bool(level) and seen < 1.02 * found
+
+
 def _numbered(
     children: tuple[Node, ...], known: dict[Hashable, int] | None, nodes: list[Node]
 ) -> tuple[int, ...]:

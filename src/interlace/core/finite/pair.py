@@ -13,9 +13,18 @@ from typing import Any
 from interlace.core.errors import ParameterError
 from interlace.core.exact import natural
 from interlace.core.finite import ends
+from interlace.core.finite.blocks import Blocks
 from interlace.core.finite.fold import Game, Numbered, Walk
-from interlace.core.finite.graph import Expanded, Graph, Source, expand, refuse_size, rounded
-from interlace.core.finite.hidden import Filter, Initial, Transition, machines
+from interlace.core.finite.graph import (
+    Expanded,
+    Graph,
+    Source,
+    expand,
+    refuse_size,
+    rounded,
+    spreads,
+)
+from interlace.core.finite.hidden import Filter
 from interlace.core.finite.laws import (
     History,
     Law,
@@ -26,6 +35,7 @@ from interlace.core.finite.laws import (
     place,
     refuse,
 )
+from interlace.core.finite.machine import Initial, Transition, machines
 from interlace.core.finite.secret import After, Answering, OneSecret, Opening, Public, summed
 from interlace.core.finite.stepping import Stepped
 from interlace.core.finite.worst import WorstCase
@@ -38,9 +48,11 @@ Table = Mapping[Any, Mapping[Any, Mapping[Any, Any]]]
 #: Checked laws that a pair remembers. A larger tree is walked once, history by history.
 _REMEMBERED = 2**16
 #: Nodes that are looked at, unless a pair is told otherwise.
-LIMIT = 2_000_000
+LIMIT = 1_000_000
 #: Histories that are kept, each with its questions; more of them are walked, depth first.
 _KEPT = 100_000
+#: A history in a block costs less than a node by this factor.
+_IN_BLOCKS = 500
 
 
 class FinitePair(WorstCase):
@@ -224,8 +236,11 @@ class FinitePair(WorstCase):
 
     @cached_property
     def _graph(self) -> Expanded | None:
-        kept = self._limit if self._source.merges else min(_KEPT, self._limit)
-        return expand(self._source, kept)
+        source = self._source
+        kept = self._limit if source.merges else min(_KEPT, self._limit)
+        if source.merges and source.size > kept and spreads(source):
+            return None
+        return expand(source, kept)
 
     @cached_property
     def _games(self) -> tuple[Game, Game]:
@@ -233,10 +248,24 @@ class FinitePair(WorstCase):
         if graph is not None:
             whole = Numbered(graph)
             return whole, whole if self.exact else Numbered(self.graph(whole=False))
-        if source.merges or source.size > self._limit:
+        game: Game | None = self._in_blocks()
+        if game is None and (source.merges or source.size > self._limit):
             refuse_size(source.size, self._limit)
-        walk = Walk(source, self._limit)
-        return walk, walk
+        game = game or Walk(source, self._limit)
+        return game, game
+
+    def _in_blocks(self) -> Blocks | None:
+        kernels = self._step.kernels() if isinstance(self._step, Filter) else None
+        if self.exact or kernels is None or self._source.size > _IN_BLOCKS * self._limit:
+            return None
+        try:
+            return Blocks(kernels, self._rounds, self._limit)
+        except ImportError as error:
+            raise ParameterError(
+                "limit",
+                f"about {self._source.size:.2g} histories are walked with numpy, which is not "
+                "installed: install interlace[fast], or ask for fewer rounds",
+            ) from error
 
     def _whole(self) -> Game:
         return self._games[0]
@@ -246,7 +275,12 @@ class FinitePair(WorstCase):
 
     def growth(self) -> Fraction:
         seen = self._step.deviation if isinstance(self._step, Filter) else self._deviation
-        return ends.growth(seen, self._rounds) if not self.exact else Fraction(1)
+        if self.exact:
+            return Fraction(1)
+        # The game is there once anything was solved.
+        game = self.__dict__.get("_games", (None, None))[1]
+        in_blocks = game.growth if isinstance(game, Blocks) else 1
+        return ends.growth(seen, self._rounds) * in_blocks
 
 
 def distinct(queries: Iterable[Query]) -> tuple[Query, ...]:

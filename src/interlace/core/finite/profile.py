@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from interlace.core.exact import Real, rational
+from interlace.core.exact import Real, float_down, float_up, rational
 from interlace.core.finite import ends, polygon
 from interlace.core.finite.ratios import read_ratio
 
@@ -38,13 +38,19 @@ class Profile:
     ) -> Fraction | float:
         """The least delta, of the worse order: exact for an exact pair and ``exp_epsilon`` (or
         ``epsilon`` 0), else rounded up."""
-        return ends.told(self._ends(epsilon, exp_epsilon), exact=self.exact)
+        factor = read_ratio(epsilon, exp_epsilon)
+        upper = ends.upper_delta(self.stick, factor, self.growth)
+        return ends.told(upper, factor, exact=self.exact)
 
     def delta_interval(
         self, *, epsilon: Real | None = None, exp_epsilon: Real | None = None
     ) -> tuple[float, float]:
         """Two floats with the least delta between them."""
-        return ends.floats(self._ends(epsilon, exp_epsilon))
+        factor = read_ratio(epsilon, exp_epsilon)
+        return (
+            float_down(ends.lower_delta(self.stick, factor, self.growth)),
+            float_up(ends.upper_delta(self.stick, factor, self.growth)),
+        )
 
     def exp_epsilon(self, delta: Real) -> Fraction | float:
         """e to the least epsilon >= 0 at which ``delta`` suffices, infinite where none does:
@@ -85,6 +91,3 @@ class Profile:
         """The two probabilities of the best event at a factor, None being infinite."""
         p, q = polygon.best_event(self._both, factor)
         return Fraction(p), Fraction(q)
-
-    def _ends(self, epsilon: Real | None, exp_epsilon: Real | None) -> ends.Ends:
-        return ends.delta(self.stick, read_ratio(epsilon, exp_epsilon), self.growth)

@@ -121,6 +121,9 @@ class Summed:
             self._masses[number] = total
         return self._masses[number]
 
+    def kernel(self) -> None:
+        """There is none: the public state is no hidden one."""
+
     def _moved(self, now: _Summary, factor: _Factor) -> int:
         key = now.depth + 1, factor.public, now.counts + factor.step
         number = self._numbers.setdefault(key, len(self._summaries))

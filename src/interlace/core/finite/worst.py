@@ -13,8 +13,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from interlace.core.errors import ParameterError
-from interlace.core.exact import Real, float_up, rational
+from interlace.core.exact import Real, float_down, float_up, rational
 from interlace.core.finite import ends, moments, values
+from interlace.core.finite.blocks import Blocks
 from interlace.core.finite.fold import Game
 from interlace.core.finite.graph import Graph
 from interlace.core.finite.laws import History, Law, Query
@@ -87,14 +88,20 @@ class WorstCase(ABC):
         Source: FORMULAS 3.1. Raises ParameterError for arguments out of range and for a pair
         that is too large.
         """
-        found = self._delta_ends(epsilon, exp_epsilon)
-        return ends.told(found, exact=self.exact)
+        factor = read_ratio(epsilon, exp_epsilon)
+        upper = self._judged(lambda grown: ends.upper_delta(self._stick, factor, grown))
+        return ends.told(upper, factor, exact=self.exact)
 
     def delta_interval(
         self, *, epsilon: Real | None = None, exp_epsilon: Real | None = None
     ) -> tuple[float, float]:
         """Two floats with the least delta between them."""
-        return ends.floats(self._delta_ends(epsilon, exp_epsilon))
+        factor = read_ratio(epsilon, exp_epsilon)
+        upper = self._judged(lambda grown: ends.upper_delta(self._stick, factor, grown))
+        if self.exact and isinstance(factor, Fraction):
+            return float_down(upper), float_up(upper)
+        lower = self._judged(lambda grown: ends.lower_delta(self._stick, factor, grown))
+        return float_down(lower), float_up(upper)
 
     def epsilon(self, delta: Real) -> float:
         """The least epsilon >= 0 at which ``delta`` suffices, rounded up; infinite where none
@@ -196,6 +203,8 @@ class WorstCase(ABC):
         if self._profile is not None:
             return self._profile.stick(factor)
         game = self._game()
+        if isinstance(game, Blocks):
+            return game.stick(factor)
         sticks = [values.stick(factor, first, game.scales) for first in (0, 1)]
         return max(Fraction(game.solve(value), unit) for value, unit in sticks)
 
@@ -203,6 +212,8 @@ class WorstCase(ABC):
         if self._profile is not None:
             return self._profile.event(factor)
         game = self._game()
+        if isinstance(game, Blocks):
+            return game.event(factor)
         if factor is None:
             return max(
                 (Fraction(game.solve(values.certain(first))) / game.scales[first], Fraction(0))
@@ -215,10 +226,6 @@ class WorstCase(ABC):
             found.append((p - factor * q, p, q))
         return max(found)[1:]
 
-    def _delta_ends(self, epsilon: Real | None, exp_epsilon: Real | None) -> ends.Ends:
-        factor = read_ratio(epsilon, exp_epsilon)
-        return self._judged(lambda grown: ends.delta(self._stick, factor, grown))
-
     def _least_factor(self, delta: Real) -> Fraction | None:
         share = rational(delta, "delta", maximum=1)
         return self._judged(lambda grown: ends.least_factor(self._event, share, grown))
@@ -227,7 +234,8 @@ class WorstCase(ABC):
         return self._judged(lambda grown: _moment(self._game(), order, grown))
 
     def _judged(self, judge: Callable[[Fraction], T]) -> T:
-        # Laws are seen while a game is solved: then their growth may have to be larger.
+        self._game()
+        # A walk sees laws while it is solved: then their growth may have to be larger.
         while True:
             grown = self.growth()
             found = judge(grown)
