@@ -82,8 +82,10 @@ def test_interrupted_at_a_point(
         if deed != "account":
             worker.work(centre, side)
         monkeypatch.setenv("INTERLACE_FAULT", f"{point}:interrupt")
+        began = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             DEEDS[deed](centre)
+        assert time.monotonic() - began < 8  # seconds: nothing here waits for its time limit
         assert "INTERLACE_FAULT" not in os.environ
         assert half_open(folder) == []
         assert check(folder, side) == []

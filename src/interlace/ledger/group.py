@@ -54,7 +54,8 @@ class _Entry:
             self._settled.acquire()
         except BaseException:
             self.withdrawn = True  # unless it is under way: then it is the caller's who comes next
-            self._settled.acquire(timeout=_PATIENCE)
+            if self._found is None:  # else the interrupt came after the wait
+                self._settled.acquire(timeout=_PATIENCE)
             raise
         if isinstance(self._found, int):
             return self._found
