@@ -91,7 +91,7 @@ REFUSED: list[Callable[[FinitePair], object]] = [
     lambda pair: pair.profile(),
     lambda pair: pair.renyi_moment(2),
     lambda pair: pair.worst_adversary(epsilon=1),
-    lambda pair: pair.graph(whole=True),
+    lambda pair: pair.graph(),
 ]
 
 

@@ -117,7 +117,7 @@ def test_the_game_stays_below_what_composing_the_profiles_allows() -> None:
 
 def test_the_large_sparse_vector_merges_to_few_nodes() -> None:
     # Of 1.2e9 histories; merged by the multiset of pairs of factors they are 8,811.
-    assert len(sparse_vector(10, 2).graph(whole=True)) == 4611
+    assert len(sparse_vector(10, 2).graph()) == 4611
     floats = mechanisms.truncated_sparse_vector(10, 2)
     exact = sparse_vector(10, 2)
     for factor in (1, 2, 5):

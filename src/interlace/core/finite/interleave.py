@@ -103,12 +103,12 @@ class Interleaving(WorstCase):
             raise ParameterError("query", "must be (number of a pair, one of its queries)")
         return query[0], query[1]
 
-    def graph(self, *, whole: bool) -> Graph:
+    def graph(self) -> Graph:
         """The tuples of the pairs' nodes. Raises ParameterError where they are too many."""
-        return Joint(self._parts(whole=whole), sequential=self.power == "sequential")
+        return Joint(self._parts(), sequential=self.power == "sequential")
 
-    def _parts(self, *, whole: bool) -> list[Graph]:
-        parts = [pair.graph(whole=whole) for pair in self.pairs]
+    def _parts(self) -> list[Graph]:
+        parts = [pair.graph() for pair in self.pairs]
         count = math.prod(map(len, parts))
         if self.power == "within":
             others = sorted(map(strategies, parts))[:-1]
@@ -119,23 +119,17 @@ class Interleaving(WorstCase):
             refuse_size(count, self._limit)
         return parts
 
+    def _game(self) -> Game:
+        return self._solver
+
     @cached_property
-    def _games(self) -> tuple[Game, Game]:
+    def _solver(self) -> Game:
         if self.power == "fixed":
             asked = [(pair.queries, pair.rounds) for pair in self.pairs]
-            fixed = Fixed(self._parts(whole=True), asked)
-            return fixed, fixed
+            return Fixed(self._parts(), asked, exact=self.exact)
         if self.power == "within":
-            within = Within(self._parts(whole=True))
-            return within, within
-        whole = Numbered(self.graph(whole=True))
-        return whole, whole if self.exact else Numbered(self.graph(whole=False))
-
-    def _game(self) -> Game:
-        return self._games[1]
-
-    def _whole(self) -> Game:
-        return self._games[0]
+            return Within(self._parts(), exact=self.exact)
+        return Numbered(self.graph())
 
     def growth(self) -> Fraction:
         return math.prod((pair.growth() for pair in self.pairs), start=Fraction(1))

@@ -228,11 +228,10 @@ class FinitePair(WorstCase):
             return self._step.source(self._rounds)
         return Stepped(self._checked, self._queries, self._rounds)
 
-    def graph(self, *, whole: bool) -> Graph:
-        graph = self._graph
-        if graph is None:
+    def graph(self) -> Graph:
+        if self._graph is None:
             refuse_size(self._source.size, min(_KEPT, self._limit))
-        return graph if whole or self.exact else rounded(graph)
+        return self._graph
 
     @cached_property
     def _graph(self) -> Expanded | None:
@@ -240,19 +239,21 @@ class FinitePair(WorstCase):
         kept = self._limit if source.merges else min(_KEPT, self._limit)
         if source.merges and source.size > kept and spreads(source):
             return None
-        return expand(source, kept)
+        graph = expand(source, kept)
+        return graph if self.exact or graph is None else rounded(graph)
+
+    def _game(self) -> Game:
+        return self._solver
 
     @cached_property
-    def _games(self) -> tuple[Game, Game]:
-        graph, source = self._graph, self._source
-        if graph is not None:
-            whole = Numbered(graph)
-            return whole, whole if self.exact else Numbered(self.graph(whole=False))
-        game: Game | None = self._in_blocks()
+    def _solver(self) -> Game:
+        source = self._source
+        if self._graph is not None:
+            return Numbered(self._graph)
+        game = self._in_blocks()
         if game is None and (source.merges or source.size > self._limit):
             refuse_size(source.size, self._limit)
-        game = game or Walk(source, self._limit)
-        return game, game
+        return game or Walk(source, self._limit)
 
     def _in_blocks(self) -> Blocks | None:
         kernels = self._step.kernels() if isinstance(self._step, Filter) else None
@@ -267,18 +268,12 @@ class FinitePair(WorstCase):
                 "installed: install interlace[fast], or ask for fewer rounds",
             ) from error
 
-    def _whole(self) -> Game:
-        return self._games[0]
-
-    def _game(self) -> Game:
-        return self._games[1]
-
     def growth(self) -> Fraction:
         seen = self._step.deviation if isinstance(self._step, Filter) else self._deviation
         if self.exact:
             return Fraction(1)
         # The game is there once anything was solved.
-        game = self.__dict__.get("_games", (None, None))[1]
+        game = self.__dict__.get("_solver")
         in_blocks = game.growth if isinstance(game, Blocks) else 1
         return ends.growth(seen, self._rounds) * in_blocks
 

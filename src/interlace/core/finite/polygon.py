@@ -59,6 +59,15 @@ def hull(chains: Sequence[Chain]) -> Chain:
     return tuple(found[1:])
 
 
+def mirrored(
+    corners: tuple[tuple[Fraction, Fraction], ...],
+) -> tuple[tuple[Fraction, Fraction], ...]:
+    """The corners of the other order, where all ends in (1, 1): by symmetry its best events are
+    the complements."""
+    before = (Fraction(0), Fraction(0)), *corners[:-1]
+    return tuple((1 - q, 1 - p) for p, q in reversed(before))
+
+
 def edges(chain: Chain) -> list[Point]:
     """Differences of consecutive vertices, the first one from (0, 0)."""
     return [(c - a, d - b) for (a, b), (c, d) in pairwise((_ORIGIN, *chain))]

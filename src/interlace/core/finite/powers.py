@@ -38,11 +38,15 @@ class Fixed:
     """All queries, to all parts, are fixed before the first answer."""
 
     def __init__(
-        self, parts: Sequence[Graph], queries: Sequence[tuple[Sequence[Query], int]]
+        self,
+        parts: Sequence[Graph],
+        queries: Sequence[tuple[Sequence[Query], int]],
+        *,
+        exact: bool,
     ) -> None:
         self._parts = tuple(parts)
         self._listed = [
-            _best_kept(_sequences(part, asked, rounds))
+            _best_kept(_sequences(part, asked, rounds), exact=exact)
             for part, (asked, rounds) in zip(parts, queries, strict=True)
         ]
         self.size = math.prod(sum(len(one.masses) for one in listed) for listed in self._listed)
@@ -62,12 +66,12 @@ class Fixed:
 class Within:
     """Queries to a part depend on the answers of that part alone."""
 
-    def __init__(self, parts: Sequence[Graph]) -> None:
+    def __init__(self, parts: Sequence[Graph], *, exact: bool) -> None:
         self._parts = tuple(parts)
         # The part with the most strategies is solved by recursion, the others are listed.
         self._last = max(range(len(parts)), key=lambda i: strategies(parts[i]))
         self._others = [i for i in range(len(parts)) if i != self._last]
-        self._listed = [_best_kept(_choices(parts[i])) for i in self._others]
+        self._listed = [_best_kept(_choices(parts[i]), exact=exact) for i in self._others]
         self.size = len(parts[self._last]) * math.prod(map(len, self._listed))
 
     @property
@@ -174,9 +178,11 @@ def _masses(graph: Graph, counts: Mapping[int, int]) -> tuple[Mass, ...]:
     return tuple(sorted((p * n, q * n) for (p, q), n in together.items()))
 
 
-def _best_kept(listed: Iterator[Listed]) -> list[Listed]:
+def _best_kept(listed: Iterator[Listed], *, exact: bool) -> list[Listed]:
     """Those whose polygon lies in no other's: by Blackwell's theorem the others see a garbling,
-    which stays one beside whatever is seen of other parts."""
+    which stays one beside whatever is seen of other parts. Of rounded masses, those that differ."""
+    if not exact:
+        return list({one.masses: one for one in listed}.values())
     found: dict[polygon.Chain, Listed] = {}
     for one in listed:
         chain = polygon.of_atoms(one.masses)

@@ -17,19 +17,20 @@ Corners = tuple[tuple[Fraction, Fraction], ...]
 class Profile:
     """The least delta at every epsilon, and the least epsilon at every delta.
 
-    ``points`` are the corners of what the best adversaries and events reach: P(S) in the system
-    of bit 0 and Q(S) in that of bit 1, from small Q(S)/P(S) to (1, 1); with the mirrored
-    (1 - P(S), 1 - Q(S)) they make up the trade-off function. They are exact for an exact pair.
-    In a pair of floats the true probabilities lie within a factor ``growth`` of those of the
-    numbers; the methods take it into account.
+    ``first`` holds the corners of what the best adversaries and events reach: P(S) in the system
+    of bit 0 and Q(S) in that of bit 1, from small Q(S)/P(S) to (1, 1); (Q(S), 1 - P(S)) are those
+    of the trade-off function. ``second`` is the same with the bits exchanged. They are exact for
+    an exact pair. In a pair of floats the true probabilities lie within a factor ``growth`` of
+    those of the numbers; the methods take it into account.
 
-    >>> half, quarter = Fraction(1, 2), Fraction(1, 4)
-    >>> curve = Profile(((half, 0), (1, 1)))
+    >>> zero, half, one = Fraction(0), Fraction(1, 2), Fraction(1)
+    >>> curve = Profile(((half, zero), (one, one)), ((half, zero), (one, one)))
     >>> curve.delta(exp_epsilon=3), curve.epsilon(0), curve.exp_epsilon(half)
     (Fraction(1, 2), inf, Fraction(1, 1))
     """
 
-    points: Corners
+    first: Corners
+    second: Corners
     growth: Fraction = Fraction(1)
     exact: bool = field(default=True, repr=False)
 
@@ -79,9 +80,7 @@ class Profile:
 
     @cached_property
     def _both(self) -> polygon.Chain:
-        # By symmetry the events of the other order are the complements.
-        corners = (Fraction(0), Fraction(0)), *self.points[:-1]
-        return polygon.hull([self.points, tuple((1 - q, 1 - p) for p, q in corners)])
+        return polygon.hull([self.first, self.second])
 
     def stick(self, factor: Fraction) -> Fraction:
         """Delta of the numbers as they stand, at a rational factor."""

@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from interlace.core.finite import polygon
-from interlace.core.finite.fold import Number, Value, numeric
+from interlace.core.finite.fold import Game, Number, Value, Walk, numeric
 
 Scales = tuple[int, int]
 Point = tuple[Number, Number]
 
-#: All events at once; the values are the vertices of polygons.
-CHAINS: Value[polygon.Chain] = Value(polygon.segment, polygon.add, polygon.hull)
+
+def chains(first: int) -> Value[polygon.Chain]:
+    """All events at once, by their probabilities in the system of ``first`` and in the other."""
+
+    def leaf(x: Number, y: Number) -> polygon.Chain:
+        return polygon.segment(x, y) if first == 0 else polygon.segment(y, x)
+
+    return Value(leaf, polygon.add, polygon.hull)
 
 
 def stick(factor: Fraction, first: int, scales: Scales) -> tuple[Value[Number], int]:
@@ -25,10 +31,30 @@ def stick(factor: Fraction, first: int, scales: Scales) -> tuple[Value[Number], 
     return numeric(leaf), unit
 
 
-def event(factor: Fraction, first: int, scales: Scales) -> Value[Point]:
-    """The best event at a factor: its two probabilities, scaled."""
-    a, b, _ = _weights(factor, first, scales)
+def event(game: Game, factor: Fraction, first: int) -> tuple[Fraction, Fraction]:
+    """The best event at a factor: its probabilities in the system of ``first`` and in the other.
 
+    A number that the adversary maximises holds the hockey stick in its high digits and the
+    event's own probability in its low ones, so that the recursion is that of ``stick``. Masses
+    must be integers for that; those of a walk are not.
+    """
+    a, b, _ = _weights(factor, first, game.scales)
+    own, other = game.scales[first], game.scales[1 - first]
+    if isinstance(game, Walk):
+        found = game.solve(_pair(a, b))
+        return Fraction(found[first]), Fraction(found[1 - first])
+    shift = 1 << own.bit_length() + 8
+
+    def leaf(x: Number, y: Number) -> Number:
+        gained = a * x + b * y
+        return gained * shift + (x, y)[first] if gained > 0 else 0
+
+    gained, p = divmod(int(game.solve(numeric(leaf))), shift)
+    q = ((a, b)[first] * p - gained) // -(a, b)[1 - first]
+    return Fraction(p, own), Fraction(q, other)
+
+
+def _pair(a: int, b: int) -> Value[Point]:
     def score(at: Point) -> Number:
         return a * at[0] + b * at[1]
 

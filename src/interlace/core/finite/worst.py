@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, float_down, float_up, rational
-from interlace.core.finite import ends, moments, values
+from interlace.core.finite import ends, moments, polygon, values
 from interlace.core.finite.blocks import Blocks
 from interlace.core.finite.fold import Game
 from interlace.core.finite.graph import Graph
 from interlace.core.finite.laws import History, Law, Query
-from interlace.core.finite.profile import Profile
+from interlace.core.finite.profile import Corners, Profile
 from interlace.core.finite.ratios import read_ratio
 from interlace.core.finite.strategy import Adversary
 from interlace.core.interval import Interval
@@ -67,13 +67,9 @@ class WorstCase(ABC):
         that are off by a part in 2**62, which ``growth`` holds."""
 
     @abstractmethod
-    def _whole(self) -> Game:
-        """The same with masses as they are: polygons rest on exact sums."""
-
-    @abstractmethod
-    def graph(self, *, whole: bool) -> Graph:
-        """The distinct nodes, with masses as they are or, in a pair of floats, rounded to 62
-        bits. For ``interleave``. Raises ParameterError where they are too many to be kept."""
+    def graph(self) -> Graph:
+        """The distinct nodes, in a pair of floats with masses that are off by a part in 2**62.
+        For ``interleave``. Raises ParameterError where they are too many to be kept."""
 
     @abstractmethod
     def growth(self) -> Fraction:
@@ -124,11 +120,10 @@ class WorstCase(ABC):
     def profile(self) -> Profile:
         """Delta at every epsilon at once. It is kept, and later questions are read from it."""
         if self._profile is None:
-            game = self._whole()
-            first, second = game.scales
-            chain = game.solve(values.CHAINS)
-            points = tuple((Fraction(p, first), Fraction(q, second)) for p, q in chain)
-            self._profile = Profile(points, self.growth(), self.exact)
+            game = self._game()
+            first = _corners(game, 0)
+            second = polygon.mirrored(first) if self.exact else _corners(game, 1)
+            self._profile = Profile(first, second, self.growth(), self.exact)
         return self._profile
 
     _profile: Profile | None = None
@@ -221,8 +216,7 @@ class WorstCase(ABC):
             )
         found = []
         for first in (0, 1):
-            at = game.solve(values.event(factor, first, game.scales))
-            p, q = (Fraction(at[bit]) / game.scales[bit] for bit in (first, 1 - first))
+            p, q = values.event(game, factor, first)
             found.append((p - factor * q, p, q))
         return max(found)[1:]
 
@@ -241,6 +235,12 @@ class WorstCase(ABC):
             found = judge(grown)
             if self.growth() == grown:
                 return found
+
+
+def _corners(game: Game, first: int) -> Corners:
+    own, other = game.scales[first], game.scales[1 - first]
+    chain = game.solve(values.chains(first))
+    return tuple((Fraction(p, own), Fraction(q, other)) for p, q in chain)
 
 
 def _moment(game: Game, order: Fraction, grown: Fraction) -> Fraction | None:
