@@ -223,6 +223,34 @@ def test_an_answer_that_python_takes_for_another_is_refused() -> None:
         read(json.dumps(document))
 
 
+def test_a_claim_about_no_question_is_refused() -> None:
+    document = CERTIFICATE | {"queries": [], "tree": []}
+    for reader in (read, check):
+        with pytest.raises(ParameterError, match=r"^queries"):
+            reader(json.dumps(document))
+
+
+@pytest.mark.parametrize("value", [1, "true", None, []])
+def test_an_event_is_true_or_false(value: Any) -> None:
+    spot: Spot = ("strategy", "answers", 0, "event")
+    brief = json.loads(
+        certify(randomised_response(Fraction(3), 1), exp_epsilon=2, delta=0).to_json()
+    )
+    for reader in (read, check):
+        with pytest.raises(ParameterError, match="true or false"):
+            reader(changed(brief, spot, value))
+
+
+def test_a_query_that_is_asked_twice_is_refused() -> None:
+    for document in (PAIR, CERTIFICATE):
+        tree = document["tree"]
+        text = json.dumps(document | {"tree": tree + tree})
+        with pytest.raises(ParameterError, match="twice"):
+            read(text)
+        with pytest.raises((ParameterError, CheckFailed), match=r"twice|once"):
+            check(text) if document is CERTIFICATE else check(json.dumps(CERTIFICATE), text)
+
+
 def test_a_pair_claims_nothing_and_a_claim_is_no_pair() -> None:
     with pytest.raises(ParameterError, match=r"^kind"):
         check(json.dumps(PAIR))
