@@ -72,22 +72,23 @@ class Walk:
         self._visited += 1
         if self._visited > self._limit:
             refuse_size(max(self.size, self._visited), self._limit)
-        moves = self._source.moves(node)
-        if not moves:
+        options = self._source.options(node)[1]
+        if not options:
             return value.leaf(*self._source.masses(node))
-        return value.best([value.add(self._after(move, value)) for move in moves])
+        return value.best([value.add(self._after(option, value)) for option in options])
 
-    def _after(self, move: Move, value: Value[V]) -> list[V]:
-        return [self._at(child, value) for child in move[2]]
+    def _after(self, children: Sequence[Node], value: Value[V]) -> list[V]:
+        return [self._at(child, value) for child in children]
 
     def _choice(self, node: Node, value: Value[Number]) -> Ask | None:
-        moves = self._source.moves(node)
-        if not moves:
+        labels, options = self._source.options(node)
+        if not options:
             return None
         # Solved again below the choice: that is a geometric series in the number of queries.
-        scores = [sum(self._after(move, value)) for move in moves]
-        query, responses, children = moves[scores.index(max(scores))]
-        following = [self._choice(child, value) for child in children]
+        scores = [sum(self._after(option, value)) for option in options]
+        chosen = scores.index(max(scores))
+        query, responses = labels[chosen]
+        following = [self._choice(child, value) for child in options[chosen]]
         return Ask(query, tuple(zip(responses, following, strict=True)))
 
 

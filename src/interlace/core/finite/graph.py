@@ -24,6 +24,14 @@ Move = tuple[Query, tuple[Response, ...], tuple[Node, ...]]
 """One question at a node: the query, what may be answered, the node after each answer."""
 
 
+Labels = tuple[tuple[Query, tuple[Response, ...]], ...]
+"""What may be asked at a node, and what may be answered."""
+Options = tuple[Labels, Sequence[tuple[Node, ...]]]
+"""The same, and the nodes after each answer to each query."""
+
+END: Options = (), ()
+
+
 class Source(Protocol):
     """Where nodes come from. Never a child of probability zero under both bits."""
 
@@ -37,7 +45,7 @@ class Source(Protocol):
 
     def root(self) -> Node: ...
 
-    def moves(self, node: Node) -> Sequence[Move]:
+    def options(self, node: Node) -> Options:
         """The questions that may matter; none at the end."""
 
     def masses(self, node: Node) -> tuple[Fraction, Fraction]:
@@ -70,7 +78,7 @@ class Expanded:
     """The graph of the distinct nodes of one source, all kept."""
 
     children: list[tuple[tuple[int, ...], ...]]
-    names: list[tuple[tuple[Query, tuple[Response, ...]], ...]]
+    names: list[Labels]
     depths: list[int]
     mass: list[tuple[int, int]]
     scales: tuple[int, int]
@@ -101,19 +109,17 @@ def expand(source: Source, limit: int) -> Expanded | None:
     if not source.merges and source.size > limit:
         return None
     options: list[tuple[tuple[int, ...], ...]] = []
-    labels: list[tuple[tuple[Query, tuple[Response, ...]], ...]] = []
+    labels: list[Labels] = []
     depths: list[int] = []
     nodes: list[Node] = [source.root()]
     level, depth = range(1), 0
-    shared: dict[Hashable, Any] = {}
     while level:
         known: dict[Hashable, int] | None = {} if source.merges else None
         start = len(nodes)
         for i in level:
-            moves = source.moves(nodes[i])
-            options.append(tuple([_numbered(move[2], known, nodes) for move in moves]))
-            names = tuple([move[:2] for move in moves])
-            labels.append(shared.setdefault(names, names))
+            names, found = source.options(nodes[i])
+            options.append(tuple([_numbered(children, known, nodes) for children in found]))
+            labels.append(names)
             if len(nodes) > limit:
                 return None
         depths += [depth] * len(level)
@@ -126,7 +132,7 @@ def spreads(source: Source, nodes: int = 4000) -> bool:
     """Whether of that many histories hardly any two merge."""
     level, found, seen = [source.root()], 1, 1
     while level and found < nodes:
-        children = [c for node in level for move in source.moves(node) for c in move[2]]
+        children = [c for node in level for option in source.options(node)[1] for c in option]
         level = list(dict.fromkeys(children))
         found, seen = found + len(level), seen + len(children)
     return bool(level) and seen < 1.02 * found

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 from interlace.core.finite.blocks import Kernel
-from interlace.core.finite.graph import Move
+from interlace.core.finite.graph import END, Labels, Options
 from interlace.core.finite.laws import (
     History,
     Law,
@@ -47,6 +47,10 @@ class Filtered(Protocol):
         """The laws of what follows each hidden state, where there is such a kernel."""
 
 
+_Node = tuple[int | None, int | None]
+_Row = tuple[Labels, tuple[tuple[int, ...], ...], bool]
+"""The replies to all queries, and whether all of them are idle."""
+
 _NOTHING = Reply((), (), idle=True)
 
 
@@ -60,42 +64,56 @@ class Paired:
     ) -> None:
         self._first, self._second = systems
         self._queries, self.size = queries, size
-        self._none = (_NOTHING,) * len(queries)
+        self._labels: dict[Labels, Labels] = {}
+        self._rows: tuple[dict[int, _Row], dict[int, _Row]] = ({}, {})
 
-    def root(self) -> tuple[int | None, int | None]:
+    def root(self) -> _Node:
         return 0, 0
 
-    def masses(self, node: tuple[int | None, int | None]) -> tuple[Fraction, Fraction]:
+    def masses(self, node: _Node) -> tuple[Fraction, Fraction]:
         m, n = node
         return (
             Fraction(0) if m is None else self._first.mass(m),
             Fraction(0) if n is None else self._second.mass(n),
         )
 
-    def moves(self, node: tuple[int | None, int | None]) -> Sequence[Move]:
+    def options(self, node: _Node) -> Options:
         m, n = node
-        first = self._none if m is None else self._first.replies(m)
-        second = self._none if n is None else self._second.replies(n)
-        found: list[Move] = []
-        idle = True
+        if m is not None and n is not None:
+            first = self._rows[0].get(m) or self._row(0, m)
+            second = self._rows[1].get(n) or self._row(1, n)
+            if first[0] is second[0]:
+                # Where no question tells or changes anything any more, all is over.
+                if first[2] and second[2]:
+                    return END
+                following = zip(first[1], second[1], strict=True)
+                return first[0], [tuple(zip(a, b, strict=True)) for a, b in following]
+        return self._apart(m, n)
+
+    def _row(self, bit: int, number: int) -> _Row:
+        replies = (self._first, self._second)[bit].replies(number)
+        # One object for equal labels, so that they are compared at once.
+        labels = tuple((q, r.responses) for q, r in zip(self._queries, replies, strict=False))
+        labels = self._labels.setdefault(labels, labels)
+        row = labels, tuple(r.following for r in replies), all(r.idle for r in replies)
+        self._rows[bit][number] = row
+        return row
+
+    def _apart(self, m: int | None, n: int | None) -> Options:
+        """Where the two systems do not have the same responses."""
+        none = (_NOTHING,) * len(self._queries)
+        first = none if m is None else self._first.replies(m)
+        second = none if n is None else self._second.replies(n)
+        labels, options, idle = [], [], True
         # At the end one of the two may be without replies.
         for query, one, other in zip(self._queries, first, second, strict=False):
-            if one.responses == other.responses:
-                children = tuple(zip(one.following, other.following, strict=True))
-                found.append((query, one.responses, children))
-                idle = idle and one.idle and other.idle
-            else:
-                found.append(_joined(query, one, other))
-                idle = idle and one.idle and other.idle and len(found[-1][1]) == 1
-        # Where no question tells or changes anything any more, all is over.
-        return () if idle else found
-
-
-def _joined(query: Query, one: Reply, other: Reply) -> Move:
-    first = dict(zip(one.responses, one.following, strict=True))
-    second = dict(zip(other.responses, other.following, strict=True))
-    responses = tuple({**first, **second})
-    return query, responses, tuple((first.get(r), second.get(r)) for r in responses)
+            p = dict(zip(one.responses, one.following, strict=True))
+            q = dict(zip(other.responses, other.following, strict=True))
+            responses = tuple({**p, **q})
+            labels.append((query, responses))
+            options.append(tuple((p.get(r), q.get(r)) for r in responses))
+            idle = idle and one.idle and other.idle and len(responses) == 1
+        return END if idle else (tuple(labels), options)
 
 
 class Filter:

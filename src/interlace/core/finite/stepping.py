@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
-from interlace.core.finite.graph import Move
+from interlace.core.finite.graph import END, Move, Options
 from interlace.core.finite.laws import History, Law, Query, repaired
 
 Node = tuple[History, Fraction, Fraction]
@@ -39,11 +39,12 @@ class Stepped:
     def masses(self, node: Node) -> tuple[Fraction, Fraction]:
         return node[1], node[2]
 
-    def moves(self, node: Node) -> Sequence[Move]:
+    def options(self, node: Node) -> Options:
         history, p, q = node
         if len(history) == self._rounds:
-            return ()
-        return [self._move(history, p, q, query) for query in self._queries]
+            return END
+        moves = [self._move(history, p, q, query) for query in self._queries]
+        return tuple(move[:2] for move in moves), [move[2] for move in moves]
 
     def _move(self, history: History, p: Fraction, q: Fraction, query: Query) -> Move:
         # Where a history cannot be, its law is arbitrary and is not asked for.
