@@ -34,8 +34,8 @@ def interleave(*pairs: WorstCase, power: Power = "concurrent", limit: int = LIMI
     A query is (number of the pair, its query); a pair that has answered all its rounds answers
     None from then on. ``power`` says what the adversary may do: "concurrent"; "sequential", one
     pair after the other in an order of its choice; "within", adaptively in each pair but without
-    carrying answers from one to another; "fixed", all queries in advance. Only the worst case
-    depends on it.
+    carrying answers from one to another; "fixed", all queries in advance. Laws and certificates
+    are those of the concurrent composition whatever the power.
 
     Raises ParameterError for less than one pair, an unknown power, a pair that is not concurrent
     itself, or more than ``limit`` tuples of histories (or of strategies).

@@ -48,7 +48,7 @@ Table = Mapping[Any, Mapping[Any, Mapping[Any, Any]]]
 #: Checked laws that a pair remembers. A larger tree is walked once, history by history.
 _REMEMBERED = 2**16
 #: Nodes that are looked at, unless a pair is told otherwise.
-LIMIT = 1_000_000
+LIMIT = 500_000
 #: Histories that are kept, each with its questions; more of them are walked, depth first.
 _KEPT = 100_000
 #: A history in a block costs less than a node by this factor.
@@ -65,6 +65,10 @@ class FinitePair(WorstCase):
     the sum of a float law may be 1e-12 off, and the exact law is then the numbers divided by
     their sum. Which of the two a pair is, is decided by the laws of the first round, or by
     ``exact``.
+
+    A pair of more than ``limit`` histories (nodes, where histories merge) is refused with an
+    estimate when it is asked for something; a machine in floats whose histories do not merge may
+    have some hundred times as many.
 
     Raises ParameterError, naming the history, for probabilities that are negative, NaN or do
     not sum to one, and for a step that depends on more than its arguments: each law is asked

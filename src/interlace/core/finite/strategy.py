@@ -77,6 +77,10 @@ def _drawn(at: Ask | None, label: str, indent: int) -> Iterator[str]:
         yield f"{' ' * indent}{label}stop"
         return
     yield f"{' ' * indent}{label}ask {at.query!r}"
+    if indent >= 2 * LINES:
+        # Longer than what is drawn, and perhaps than what Python may recurse.
+        yield f"{' ' * indent}  ..."
+        return
     alike: dict[int, tuple[list[str], Ask | None]] = {}
     for response, following in at.after:
         alike.setdefault(id(following), ([], following))[0].append(repr(response))
