@@ -144,6 +144,7 @@ def test_an_interrupted_statement_is_a_failure_as_any_other(
 
     monkeypatch.setattr("interlace.engines.duckdb.engine.rewrite", lambda *_: ENDLESS)
     monkeypatch.setattr(engine, "_connection", Interrupting())
+    engine._idle.pop().end()
     _fails(engine)
 
 

@@ -12,13 +12,13 @@ import os
 import threading
 import weakref
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
 from interlace.core.errors import EngineError, ParameterError
 from interlace.engines.base import Snapshot, failure
 from interlace.engines.duckdb.forks import busy
+from interlace.engines.duckdb.reader import Reader
 from interlace.engines.duckdb.register import CATALOG, file_digest
 from interlace.query.plan import Plan
 from interlace.query.rewrite import rewrite
@@ -26,8 +26,8 @@ from interlace.query.rewrite import rewrite
 #: Of a DuckDB connection.
 Settings = dict[str, str | bool | int | float | list[str]]
 
-#: How often a read is told to end, 20 ms apart, before it is left to end by itself.
-_PATIENCE = 100
+#: How many readers are kept while nobody reads.
+_KEPT = 16
 
 #: All that a forked child must forget.
 _engines: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
@@ -52,6 +52,8 @@ class DuckDBEngine:
         self._lock = threading.Lock()
         self._closed = False
         self._connection: duckdb.DuckDBPyConnection | None = None
+        self._idle: list[Reader] = []
+        weakref.finalize(self, _end_all, self._idle)
         _engines.add(self)
 
     def read(self, plan: Plan) -> tuple[int, ...]:
@@ -68,10 +70,13 @@ class DuckDBEngine:
             connection = self._current()
             # Whatever happens may depend on data, so all of it has one form.
             with contextlib.suppress(Exception):
-                # A connection shared by threads fails; a cursor is a connection of its own,
-                # which lives on when the engine is closed.
-                row = _fetched(connection.cursor(), statement, self._seconds)
-                return tuple(int(value) for value in row)
+                reader = self._reader(connection)
+                try:
+                    row = reader.fetch(statement, self._seconds)
+                finally:
+                    self._give_back(reader)
+                if row is not None:
+                    return tuple(int(value) for value in row)
             raise failure()
 
     def close(self) -> None:
@@ -82,6 +87,7 @@ class DuckDBEngine:
         with self._lock:
             self._closed = True
             self._connection = None  # not closed: DuckDB would take its cursors along
+        _end_all(self._idle)
 
     def _current(self) -> duckdb.DuckDBPyConnection:
         with self._lock:
@@ -91,20 +97,37 @@ class DuckDBEngine:
                 self._connection = self._open()
             return self._connection
 
+    def _reader(self, connection: duckdb.DuckDBPyConnection) -> Reader:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        # A connection shared by threads fails; a cursor is a connection of its own, which
+        # lives on when the engine is closed.
+        return Reader(connection.cursor())
+
+    def _give_back(self, reader: Reader) -> None:
+        with self._lock:
+            if reader.usable and not self._closed and len(self._idle) < _KEPT:
+                self._idle.append(reader)
+                return
+        reader.end()
+
     def _open(self) -> duckdb.DuckDBPyConnection:
         path = self._snapshot.path
+        # Without the path: analysts read it, and what it holds named the file.
+        name = f"the snapshot of dataset {self._snapshot.dataset.name!r}"
         if not path.is_file():
-            raise EngineError(f"the snapshot {path} is missing: restore it or register again")
+            raise EngineError(f"{name} is missing: the custodian must put it back")
         with contextlib.suppress(duckdb.Error, OSError):
             if file_digest(path) != self._snapshot.digest:
-                raise EngineError(f"the snapshot {path} is not the one that was registered")
+                raise EngineError(f"{name} is not the one that was registered")
             connection = duckdb.connect(config=_settings(path) | self._limits)
             _lock_down(connection, path)
             stored = connection.execute(f"SELECT dataset FROM {CATALOG}.declaration").fetchone()
             if stored is None or stored[0] != self._snapshot.dataset.to_json():
-                raise EngineError(f"the snapshot {path} was registered under another declaration")
+                raise EngineError(f"{name} was registered under another declaration")
             return connection
-        raise EngineError(f"the snapshot {path} cannot be opened: see who may read it")
+        raise EngineError(f"{name} cannot be opened: the custodian must see who may read it")
 
     def forget(self) -> None:
         """After a fork: the parent's connection has no threads here and may not be touched,
@@ -113,37 +136,12 @@ class DuckDBEngine:
         # One reference more than there are holders: not even the end of the process frees it.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
         self._connection = None
+        self._idle.clear()  # their threads are gone
 
 
-def _fetched(cursor: duckdb.DuckDBPyConnection, statement: str, seconds: float) -> tuple[Any, ...]:
-    """The one row of a statement; the cursor is used up. Raises an Exception if it fails or
-    takes longer than ``seconds``."""
-    rows: list[tuple[Any, ...]] = []
-    done = threading.Event()
-
-    def run() -> None:
-        with contextlib.suppress(Exception), contextlib.closing(cursor):
-            rows.extend(cursor.execute(statement).fetchall())
-        done.set()
-
-    # In a thread of its own: in the main one DuckDB would hold back an interrupt from the
-    # keyboard until it is done, and then turn it into an error of its own.
-    worker = threading.Thread(target=run, name="interlace read", daemon=True)
-    try:
-        worker.start()
-        # Not by join: an interrupt from the keyboard makes Python take the thread for ended.
-        done.wait(seconds)
-    finally:
-        for _ in range(_PATIENCE):
-            if done.is_set() or worker.ident is None:  # it ended, or never began
-                break
-            # Again and again: one that comes before the statement began goes unheard.
-            with contextlib.suppress(duckdb.Error):  # it is done and closed just now
-                cursor.interrupt()
-            done.wait(0.02)
-        if done.is_set():
-            worker.join()
-    return rows[0]
+def _end_all(readers: list[Reader]) -> None:
+    while readers:
+        readers.pop().end()
 
 
 def _settings(path: Path) -> Settings:

@@ -1,0 +1,95 @@
+"""A thread that runs statements, so that whoever waits for one can be interrupted.
+
+In the main thread DuckDB would hold back an interrupt from the keyboard until it is done, and
+then turn it into an error of its own. Threads and their cursors are used again: making them
+costs as much as a small read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import queue
+import threading
+import weakref
+from typing import Any
+
+import duckdb
+
+#: How often a statement is told to end, 20 ms apart, before it is left to end by itself.
+_PATIENCE = 100
+
+
+class _Job:
+    """One statement, and its one row once it is done; none if it failed."""
+
+    def __init__(self, statement: str) -> None:
+        self.statement = statement
+        self.row: tuple[Any, ...] | None = None
+        self.done = threading.Event()
+
+
+class Reader:
+    """One thread and one cursor, for one caller at a time; the cursor closes with ``end``."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        self.cursor = cursor
+        #: False once a statement had to be interrupted: an interrupt could hit the next one.
+        self.usable = True
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        arguments = (cursor, self._jobs)
+        self._thread = threading.Thread(
+            target=_run, args=arguments, name="interlace read", daemon=True
+        )
+        self._thread.start()
+        self._job: _Job | None = None
+        _readers.add(self)
+
+    def fetch(self, statement: str, seconds: float) -> tuple[Any, ...] | None:
+        """The one row of a statement; None if it fails or takes longer than ``seconds``."""
+        job = self._job = _Job(statement)
+        self._jobs.put(job)
+        try:
+            job.done.wait(seconds)
+        finally:
+            if not job.done.is_set():
+                self._interrupt(job)
+        return job.row
+
+    def _interrupt(self, job: _Job) -> None:
+        self.usable = False
+        for _ in range(_PATIENCE):
+            # Again and again: one that comes before the statement began goes unheard.
+            with contextlib.suppress(duckdb.Error):
+                self.cursor.interrupt()
+            if job.done.wait(0.02):
+                break
+
+    def end(self) -> None:
+        """Close the cursor, once the statement that runs has ended; does not wait for that."""
+        self._jobs.put(None)
+        if self._job is None or self._job.done.is_set():
+            self._thread.join()
+
+
+def _run(cursor: duckdb.DuckDBPyConnection, jobs: queue.SimpleQueue[_Job | None]) -> None:
+    with contextlib.closing(cursor):
+        while (job := jobs.get()) is not None:
+            with contextlib.suppress(Exception):
+                [job.row] = cursor.execute(job.statement).fetchall()
+            job.done.set()
+
+
+#: All that a forked child must leave alone.
+_readers: weakref.WeakSet[Reader] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """A cursor of the parent's may not be touched, not even to close it: with one reference
+    more than there are holders, not even the end of the process frees it."""
+    for reader in list(_readers):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(reader.cursor))
+
+
+os.register_at_fork(after_in_child=_after_fork)
