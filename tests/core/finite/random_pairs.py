@@ -1,4 +1,5 @@
-"""Random pairs of finite systems and exact mechanisms by hand, for tests. Nothing is tested here."""
+"""Random pairs of finite systems, exact mechanisms by hand, and claims about them, for tests.
+Nothing is tested here."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import random
 from fractions import Fraction
 from functools import cache
 
+from interlace.core.finite.certificate import Certificate, Counterexample, certify
 from interlace.core.finite.laws import History, Query
 from interlace.core.finite.pair import FinitePair
 
@@ -117,3 +119,15 @@ def sparse_vector(rounds: int, cutoff: int = 1) -> FinitePair:
         return {y: _passing(values, (*before, y == _TOP)) / whole for y in (_TOP, _BOTTOM)}
 
     return FinitePair(step, queries=[(a, b) for a in (0, 1) for b in (0, 1)], rounds=rounds)
+
+
+def certificate(pair: FinitePair, ratio: Fraction | int, delta: Fraction | int) -> Certificate:
+    found = certify(pair, exp_epsilon=ratio, delta=delta)
+    assert isinstance(found, Certificate)
+    return found
+
+
+def counterexample(pair: FinitePair, ratio: Fraction | int, delta: Fraction) -> Counterexample:
+    found = certify(pair, exp_epsilon=ratio, delta=delta)
+    assert isinstance(found, Counterexample)
+    return found
