@@ -13,10 +13,11 @@ import click
 
 from interlace.cli.expression import read_number
 from interlace.core.errors import ParameterError
-from interlace.core.finite.certificate import Certificate, Counterexample
+from interlace.core.finite.certificate import Certificate
 from interlace.core.finite.certificate import certify as certify_pair
 from interlace.core.finite.check import LONGEST_TEXT, Checked
 from interlace.core.finite.check import check as check_text
+from interlace.core.finite.counterexample import Counterexample
 from interlace.core.finite.reading import read_pair
 from interlace.core.interval import Interval
 

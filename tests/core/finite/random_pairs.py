@@ -7,7 +7,8 @@ import random
 from fractions import Fraction
 from functools import cache
 
-from interlace.core.finite.certificate import Certificate, Counterexample, certify
+from interlace.core.finite.certificate import Certificate, certify
+from interlace.core.finite.counterexample import Counterexample
 from interlace.core.finite.laws import History, Query
 from interlace.core.finite.pair import FinitePair
 

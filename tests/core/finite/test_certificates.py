@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from interlace.core.errors import ParameterError
 from interlace.core.finite import interleave
 from interlace.core.finite import levels as listing
-from interlace.core.finite.certificate import Certificate, Counterexample, Joint, certify
+from interlace.core.finite.certificate import Certificate, Joint, certify
+from interlace.core.finite.counterexample import Counterexample
 from interlace.core.finite.laws import History
 from interlace.core.finite.pair import FinitePair
 from tests.core.finite.random_pairs import (

@@ -17,6 +17,7 @@ from interlace.core.errors import CheckFailed, InterlaceError, ParameterError
 from interlace.core.finite import documents
 from interlace.core.finite.certificate import Certificate, certify
 from interlace.core.finite.check import check
+from interlace.core.finite.counterexample import Counterexample
 from interlace.core.finite.documents import write_pair
 from interlace.core.finite.laws import History
 from interlace.core.finite.pair import FinitePair
@@ -58,7 +59,7 @@ def test_pairs_and_claims_come_back_as_they_were(seed: int) -> None:
         claim = certify(pair, exp_epsilon=2, delta=delta)
         text = claim.to_json()
         found = read_claim(text)
-        assert found == claim
+        assert found == claim == type(claim).from_json(text)
         assert found.to_json() == text
         assert found.check(again) == claim.check(pair)
         assert "." not in text  # no number but integers and fractions
@@ -260,6 +261,10 @@ def test_a_pair_claims_nothing_and_a_claim_is_no_pair() -> None:
         read_pair(json.dumps(ATTACK))
     with pytest.raises(ParameterError, match=r"^system"):
         check(json.dumps(CERTIFICATE), json.dumps(CERTIFICATE))
+    with pytest.raises(ParameterError, match=r"^kind"):
+        Certificate.from_json(json.dumps(ATTACK))
+    with pytest.raises(ParameterError, match=r"^kind"):
+        Counterexample.from_json(json.dumps(CERTIFICATE))
 
 
 def test_a_tree_that_is_too_deep_or_too_shallow_is_refused() -> None:

@@ -3,7 +3,8 @@
 Standard library only, and nothing of ``composition``: what is verified is not trusted here.
 """
 
-from interlace.core.finite.certificate import Certificate, Counterexample, certify
+from interlace.core.finite.certificate import Certificate, certify
+from interlace.core.finite.counterexample import Counterexample
 from interlace.core.finite.evaluate import evaluate, transcripts
 from interlace.core.finite.games import AdaptiveGame
 from interlace.core.finite.holder import holder_witness

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, rational
-from interlace.core.finite import check as checking
+from interlace.core.finite.counterexample import Counterexample, attack
 from interlace.core.finite.decompose import gains, residuals
 from interlace.core.finite.laws import History, Query, Response
 from interlace.core.finite.levels import Below, Both, Level, Pair, enumerate_levels, folded
@@ -18,6 +18,7 @@ from interlace.core.finite.ratios import read_ratio_up
 from interlace.core.interval import Interval
 
 if TYPE_CHECKING:
+    from interlace.core.finite.check import Checked
     from interlace.core.finite.simulate import Randomness, Simulation
 
 
@@ -69,13 +70,15 @@ class Certificate:
                 raise ParameterError("history", "is impossible under both bits") from None
         return node
 
-    def check(self, pair: Pair | None = None) -> checking.Checked:
+    def check(self, pair: Pair | None = None) -> Checked:
         """Verify every number anew, from the JSON form, by code that shares none with what made
         it; with ``pair``, also that the certificate is about that pair.
 
         Raises CheckFailed, naming the transcript, where the claim does not follow.
         """
-        return _checked(self.to_json(), pair)
+        from interlace.core.finite.documents import verify
+
+        return verify(self.to_json(), pair)
 
     def to_json(self) -> str:
         """The documented JSON form. Raises ParameterError for queries or responses that have
@@ -84,65 +87,22 @@ class Certificate:
 
         return write_certificate(self)
 
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read the JSON form; whether the claim holds is for ``check`` to say.
+
+        Raises ParameterError, naming the place, for anything but a certificate.
+        """
+        from interlace.core.finite.reading import read_as
+
+        return read_as(cls, text, "certificate")
+
     def simulate(self, rng: Randomness, bit: int) -> Simulation:
         """Play M^bit as the theorem says: draw the label of approximate randomised response for
         ``bit``, then answer from the label alone (FORMULAS 3.7)."""
         from interlace.core.finite.simulate import simulate
 
         return simulate(self, rng, bit)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What a counterexample's adversary sees: the probabilities of the transcript up to here
-    under each bit, and either the next question or a verdict."""
-
-    m: Both
-    then: Question | None = None
-    event: bool = False
-
-
-@dataclass(frozen=True)
-class Question:
-    """The adversary's only query after one transcript, and the answers that are possible."""
-
-    query: Query
-    answers: dict[Response, Seen] = field(default_factory=dict, repr=False)
-
-
-@dataclass(frozen=True)
-class Counterexample:
-    """A deterministic adversary and an event with P > e^ε·Q + δ, P being its probability under
-    ``bit`` and Q under the other: the pair is not (ε, δ)-indistinguishable.
-
-    The adversary stops as soon as its verdict is settled. ``str`` draws it.
-    """
-
-    exp_epsilon: Fraction
-    delta: Fraction
-    rounds: int
-    bit: int
-    p: Fraction
-    q: Fraction
-    strategy: Question = field(repr=False)
-
-    @property
-    def excess(self) -> Fraction:
-        """P - e^ε·Q: no delta below it would do."""
-        return self.p - self.exp_epsilon * self.q
-
-    def check(self, pair: Pair | None = None) -> checking.Checked:
-        """As ``Certificate.check``: recompute both probabilities and the claim."""
-        return _checked(self.to_json(), pair)
-
-    def to_json(self) -> str:
-        """The documented JSON form; raises as ``Certificate.to_json``."""
-        from interlace.core.finite.documents import write_counterexample
-
-        return write_counterexample(self)
-
-    def __str__(self) -> str:
-        return "\n".join(_drawn(self.strategy, self.bit, ""))
 
 
 def certify(
@@ -157,7 +117,8 @@ def certify(
 
     Exact: at the least delta there is a certificate, and below it a counterexample. An
     ``epsilon`` is taken at e^epsilon rounded up to a multiple of 2**-64. Float laws are read
-    at their exact values, divided by their sum.
+    at their exact values, divided by their sum. An interleaving is certified against every
+    interleaving adversary, whatever its ``power``.
 
     Raises ParameterError for arguments out of range and for a pair with too many transcripts
     to list.
@@ -182,17 +143,13 @@ def certify(
     gained = gains(levels, ratio)
     [least] = gained[0]
     if allowed < max(least):
-        return _counterexample(pair, levels, gained, (ratio, allowed))
+        return attack(pair, levels, gained, (ratio, allowed))
     parts = residuals(levels, gained, ratio, allowed)
     root = _nested(pair, levels, parts, (ratio, allowed))
     return Certificate(ratio, allowed, pair.queries, pair.rounds, root)
 
 
-_Claim = tuple[Fraction, Fraction]
-"""e^epsilon and delta."""
-
-
-def _nested(pair: Pair, levels: list[Level], parts: list[list[Both]], claim: _Claim) -> Joint:
+def _nested(pair: Pair, levels: list[Level], parts: list[list[Both]], claim: Both) -> Joint:
     systems = _systems(*claim)
 
     def make(depth: int, i: int, below: Below[Joint]) -> Joint:
@@ -221,54 +178,3 @@ def _systems(ratio: Fraction, delta: Fraction) -> Callable[[Both, Both], tuple[B
         return e, (own * a[0] + other * a[1], own * a[1] + other * a[0])
 
     return systems
-
-
-def _counterexample(
-    pair: Pair, levels: list[Level], gained: list[list[Both]], claim: _Claim
-) -> Counterexample:
-    [least] = gained[0]
-    bit = int(least[1] > least[0])
-    hung: list[dict[int, list[int]]] = [{} for _ in levels]
-    for level, by_parent in zip(levels[1:], hung, strict=False):
-        for number, group in enumerate(level.groups):
-            by_parent.setdefault(group.parent, []).append(number)
-    found = [Fraction(0), Fraction(0)]
-
-    def question(depth: int, node: int) -> Question:
-        level, gain = levels[depth + 1], gained[depth + 1]
-        groups = [level.groups[i] for i in hung[depth][node]]
-        best = max(groups, key=lambda g: sum(low[bit] for low in gain[g.first : g.stop]))
-        answers = {level.answers[i]: seen(depth + 1, i) for i in range(best.first, best.stop)}
-        return Question(pair.queries[best.query], answers)
-
-    def seen(depth: int, node: int) -> Seen:
-        m, gain = levels[depth].joint[node], gained[depth][node][bit]
-        if not gain:
-            return Seen(m)
-        # Nothing is gained by asking on where every continuation would be in the event.
-        if gain == m[bit] - claim[0] * m[1 - bit]:
-            found[0] += m[bit]
-            found[1] += m[1 - bit]
-            return Seen(m, event=True)
-        return Seen(m, question(depth, node))
-
-    strategy = question(0, 0)
-    return Counterexample(*claim, pair.rounds, bit, found[0], found[1], strategy)
-
-
-def _checked(text: str, pair: Pair | None) -> checking.Checked:
-    from interlace.core.finite.documents import write_pair
-
-    return checking.check(text, None if pair is None else write_pair(pair))
-
-
-def _drawn(question: Question, bit: int, indent: str) -> list[str]:
-    lines = [f"{indent}ask {question.query!r}"]
-    for response, after in question.answers.items():
-        if after.then is None:
-            verdict = bit if after.event else 1 - bit
-            lines.append(f"{indent}  {response!r}: say {verdict}")
-        else:
-            below = _drawn(after.then, bit, indent + "    ")
-            lines += [f"{indent}  {response!r}:", *below]
-    return lines

@@ -11,10 +11,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import ParameterError
+from interlace.core.finite.check import Checked, check
 from interlace.core.finite.levels import Below, Both, Pair, enumerate_levels, folded
 
 if TYPE_CHECKING:
-    from interlace.core.finite.certificate import Certificate, Counterexample, Joint, Question
+    from interlace.core.finite.certificate import Certificate, Joint
+    from interlace.core.finite.counterexample import Counterexample, Question
 
 FORMAT, VERSION = "interlace-finite", 1
 #: Readers cap numbers and texts; what would be longer is not written.
@@ -75,6 +77,11 @@ def write_counterexample(found: Counterexample) -> str:
         q=_number(found.q),
         strategy=_question(found.strategy),
     )
+
+
+def verify(text: str, pair: Pair | None) -> Checked:
+    """Have the referee check a claim that was written, against ``pair`` if one is given."""
+    return check(text, None if pair is None else write_pair(pair))
 
 
 def _text(kind: str, **fields: object) -> str:

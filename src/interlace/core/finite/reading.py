@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import TypeVar
 
 from interlace.core.errors import ParameterError
-from interlace.core.finite.certificate import Certificate, Counterexample, Joint, Question, Seen
+from interlace.core.finite.certificate import Certificate, Joint
+from interlace.core.finite.counterexample import Counterexample, Question, Seen
 from interlace.core.finite.documents import (
     DEEPEST_LABEL,
     FORMAT,
@@ -57,10 +58,7 @@ def read_pair(text: str) -> FinitePair:
 
     Raises ParameterError as ``read``, and for laws that do not sum to one.
     """
-    found = read(text)
-    if not isinstance(found, FinitePair):
-        raise ParameterError("kind", "must be pair: this is a claim about one")
-    return found
+    return read_as(FinitePair, text, "pair: this is a claim about one")
 
 
 def read_claim(text: str) -> Certificate | Counterexample:
@@ -68,6 +66,14 @@ def read_claim(text: str) -> Certificate | Counterexample:
     found = read(text)
     if isinstance(found, FinitePair):
         raise ParameterError("kind", "must be certificate or counterexample, not a pair")
+    return found
+
+
+def read_as(kind: type[T], text: str, name: str) -> T:
+    """Read one of the classes; raises ParameterError, also for another kind."""
+    found = read(text)
+    if not isinstance(found, kind):
+        raise ParameterError("kind", f"must be {name}")
     return found
 
 

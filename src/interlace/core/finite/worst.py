@@ -25,7 +25,8 @@ from interlace.core.finite.strategy import Adversary
 from interlace.core.interval import Interval
 
 if TYPE_CHECKING:
-    from interlace.core.finite.certificate import Certificate, Counterexample
+    from interlace.core.finite.certificate import Certificate
+    from interlace.core.finite.counterexample import Counterexample
 
 T = TypeVar("T")
 
