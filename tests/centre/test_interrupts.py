@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 import interlace as il
-from interlace.centre import faults
-from interlace.centre.interrupts import uninterrupted
+from interlace.centre import Centre, Session, faults
+from interlace.centre.interrupts import interruptible, uninterrupted
+from interlace.engines.duckdb.engine import DuckDBEngine
 from tests.centre import worker
 from tests.centre.support import ALL_SQL, clinic
 from tests.centre.worker import DEEDS, PATIENCE, ended, start
@@ -66,7 +67,7 @@ def _another_process(folder: Path) -> None:
         worker.plan(ada)
 
 
-def _name(session: il.centre.Session) -> str:
+def _name(session: Session) -> str:
     kinds = {type(value): name for name, value in worker.MECHANISMS.items()}
     return kinds[type(session.mechanism)]
 
@@ -101,9 +102,14 @@ def test_interrupted_at_a_point(
     assert check(folder, side) == []
 
 
-def _stormed(folder: Path, seed: int, shots: int) -> None:
-    """Open sessions and plans, while Ctrl-C comes at random moments; then go on."""
-    chance, armed, main = random.Random(seed), threading.Event(), threading.get_ident()
+def _answer(centre: Centre) -> object:
+    return centre.account("ben").sessions()[0].ask(ALL_SQL)
+
+
+def _stormed(folder: Path, shots: int, deeds: list[str]) -> None:
+    """Do this again and again, while Ctrl-C comes at random moments; then go on."""
+    what = [_answer if deed == "answer" else DEEDS[deed] for deed in deeds]
+    chance, armed, main = random.Random(shots), threading.Event(), threading.get_ident()
     attempts = interrupted = 0
 
     def shoot() -> None:
@@ -123,26 +129,49 @@ def _stormed(folder: Path, seed: int, shots: int) -> None:
                 armed.set()
                 for _ in range(20):
                     attempts += 1
-                    DEEDS["plan" if attempts % 2 else "open"](centre)
+                    what[attempts % len(what)](centre)
+                armed.clear()
+                time.sleep(0.05)  # for one that is on its way
                 continue
             interrupted += 1
-        with contextlib.suppress(KeyboardInterrupt):
-            time.sleep(0.1)  # for the last one, if it is still on its way
         assert interrupted > shots / 2
         ada.open(m.Laplace(epsilon=0.05), "people").ask(ALL_SQL)
 
 
-@pytest.mark.parametrize("shots", [80, pytest.param(1000, marks=pytest.mark.soak)])
-def test_interrupts_at_random_moments_of_openings(tmp_path: Path, shots: int) -> None:
+@pytest.mark.parametrize("shots", [80, pytest.param(400, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("deeds", [["open", "plan"], ["answer"]], ids=["opening", "asking"])
+def test_interrupts_at_random_moments(tmp_path: Path, shots: int, deeds: list[str]) -> None:
     folder = tmp_path / "clinic"
     with clinic(folder) as centre:
         ada = centre.account("ada", quota=il.PureDP(10**6))
-        ada.open(m.Laplace(epsilon=0.05), "people").ask(ALL_SQL)
-        assert ended(start(_stormed, folder, shots, shots)) == 0
+        centre.account("ben", quota=il.PureDP(1)).open(
+            m.Laplace(scale=2**20, answers=2**20), "people"
+        )
+        assert ended(start(_stormed, folder, shots, deeds)) == 0
         assert half_open(folder) == []
         assert check(folder) == []
         ada.open(m.Laplace(epsilon=0.05), "people")
+        _answer(centre)
         centre.audit()
+
+
+def test_a_read_is_interrupted_at_once_and_nothing_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with clinic(tmp_path / "clinic") as centre:
+        ada = centre.account("ada", quota=il.PureDP(1))
+        session = ada.open(m.Laplace(epsilon=0.1, answers=3), "people")
+
+        def slow(*_: object) -> None:
+            signal.raise_signal(signal.SIGINT)
+            pytest.fail("the read goes on")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(DuckDBEngine, "read", slow)
+            with pytest.raises(KeyboardInterrupt):
+                session.ask(ALL_SQL)
+        assert session.history() == []
+        assert session.ask(ALL_SQL).round == 1
 
 
 # The block itself
@@ -186,6 +215,36 @@ def test_blocks_nest_and_an_error_of_the_block_is_not_lost() -> None:
         block()
     assert steps == ["inner", "outer"]
     assert isinstance(caught.value.__context__, il.NotFound)
+
+
+def test_a_part_that_takes_long_is_interrupted_at_once() -> None:
+    steps = []
+
+    @uninterrupted()
+    def block(early: int, late: int) -> None:
+        with uninterrupted():
+            for _ in range(early):
+                signal.raise_signal(signal.SIGINT)
+            try:
+                with interruptible():
+                    steps.append("long")
+                    for _ in range(late):
+                        signal.raise_signal(signal.SIGINT)
+                    steps.append("done")
+            finally:
+                steps.append("tidy")
+        steps.append("end")
+
+    block(0, 0)
+    assert steps == ["long", "done", "tidy", "end"]
+    for presses, expected in (((1, 0), ["tidy"]), ((0, 1), ["long", "tidy"])):
+        steps.clear()
+        with pytest.raises(KeyboardInterrupt):
+            block(*presses)
+        assert steps == expected
+    with interruptible():  # outside of a block it is nothing
+        steps.append("free")
+    assert steps[-1] == "free"
 
 
 def test_other_threads_and_ignored_interrupts_are_left_alone() -> None:

@@ -9,8 +9,22 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
+
+
+class _Later:
+    """A handler that passes the signal on at the end of the block, or when it comes again."""
+
+    def __init__(self, usual: Callable[[int, FrameType | None], Any]) -> None:
+        self.usual = usual
+        self.times = 0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.times += 1
+        if self.times > 1:
+            self.usual(number, frame)
 
 
 @contextlib.contextmanager
@@ -32,17 +46,31 @@ def uninterrupted() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
         yield
         return
-    pressed: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        pressed.append(number)
-        if len(pressed) > 1:
-            usual(number, frame)
-
-    signal.signal(signal.SIGINT, note)
+    later = _Later(usual)
+    signal.signal(signal.SIGINT, later)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
-        if len(pressed) == 1:
-            usual(pressed[0], None)
+        if later.times == 1:
+            usual(signal.SIGINT, None)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Within an uninterrupted block, a part that may take long: Ctrl-C takes effect in it at
+    once, and what was pressed before it as it begins."""
+    later = usual = signal.getsignal(signal.SIGINT)
+    pressed = 0
+    while isinstance(usual, _Later):
+        pressed, usual.times, usual = pressed + usual.times, 0, usual.usual
+    if later is usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, usual)
+    try:
+        if pressed and callable(usual):
+            usual(signal.SIGINT, None)
+        yield
+    finally:
+        signal.signal(signal.SIGINT, later)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interlace.centre.faults import reach
+from interlace.centre.interrupts import interruptible
 from interlace.centre.live import Read
 from interlace.centre.noise import POOL
 from interlace.core.errors import LedgerCorrupt
@@ -26,7 +27,8 @@ def drawing(read: Read, steps: list[Answer]) -> Respond:
         plan = move.plan
         assert isinstance(plan, Plan)
         if plan not in values:
-            values[plan] = read(plan)
+            with interruptible():
+                values[plan] = read(plan)
             reach("ask.after-read")
         exact = values[plan]
         if move.comparison is not None:

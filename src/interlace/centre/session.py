@@ -13,6 +13,7 @@ from fractions import Fraction
 from interlace.centre.answers import Accuracy, Answer, bounding, in_units, present
 from interlace.centre.closing import check_expiry, close
 from interlace.centre.faults import disk_errors, reach
+from interlace.centre.interrupts import uninterrupted
 from interlace.centre.live import Drawn, Fold, Host, Live
 from interlace.centre.names import checked_name
 from interlace.centre.questions import Question
@@ -123,6 +124,7 @@ class Session:
         radius = in_units(within.radius, plan.digits)
         return Accuracy(sql, radius, measured, float(share), bounding(plan))
 
+    @uninterrupted()
     @disk_errors()
     def ask(
         self,
