@@ -12,5 +12,5 @@ from tests.effort import USUAL
 settings.register_profile(
     "ci", derandomize=True, deadline=None, print_blob=True, database=None, max_examples=USUAL
 )
-settings.register_profile("soak", deadline=None, print_blob=True, max_examples=50 * USUAL)
+settings.register_profile("soak", deadline=None, print_blob=True, max_examples=25 * USUAL)
 settings.load_profile("ci")
