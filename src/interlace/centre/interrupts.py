@@ -42,8 +42,11 @@ def uninterrupted() -> Iterator[None]:
     the block ends
     and then
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+    if not callable(usual):
         yield
         return
     later = _Later(usual)
@@ -60,11 +63,14 @@ def uninterrupted() -> Iterator[None]:
 def interruptible() -> Iterator[None]:
     """Within an uninterrupted block, a part that may take long: Ctrl-C takes effect in it at
     once, and what was pressed before it as it begins."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     later = usual = signal.getsignal(signal.SIGINT)
     pressed = 0
     while isinstance(usual, _Later):
         pressed, usual.times, usual = pressed + usual.times, 0, usual.usual
-    if later is usual or threading.current_thread() is not threading.main_thread():
+    if later is usual:
         yield
         return
     signal.signal(signal.SIGINT, usual)

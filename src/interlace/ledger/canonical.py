@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from interlace.core.errors import LedgerCorrupt, ParameterError
 from interlace.ledger.interface import Head
@@ -32,7 +33,7 @@ def canonical(body: Mapping[str, object]) -> str:
     >>> canonical({"rho": "1/11", "answers": [3, None]})
     '{"answers":[3,null],"rho":"1/11"}'
     """
-    return _ENCODER.encode(_plain(body, "body", 0))
+    return _ENCODER.encode(body if _is_plain(body, 0) else _plain(body, "body", 0))
 
 
 _ENCODER = json.JSONEncoder(
@@ -54,6 +55,26 @@ def parse(text: str, event: int | None = None) -> dict[str, object]:
     if not isinstance(body, dict):
         raise LedgerCorrupt("the body is not a JSON object", event)
     return body
+
+
+def _is_plain(value: object, depth: int) -> bool:
+    """Whether it is surely stored as it is; most bodies are, and this costs a third."""
+    kind = type(value)
+    if kind is str:
+        return cast("str", value).isascii()
+    if kind is int:
+        return -(2**63) <= cast("int", value) < 2**63
+    if depth >= _DEEPEST:
+        return False
+    if kind is dict:
+        items = cast("dict[object, object]", value).items()
+        return all(
+            type(key) is str and key.isascii() and _is_plain(item, depth + 1)
+            for key, item in items
+        )
+    if kind is list or kind is tuple:
+        return all(_is_plain(item, depth + 1) for item in cast("list[object]", value))
+    return value is None or kind is bool
 
 
 def _plain(value: object, place: str, depth: int) -> object:
