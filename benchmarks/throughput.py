@@ -14,7 +14,8 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,10 @@ def centre_rate() -> float:
         sessions = account.plan([mechanism] * THREADS, "people")
         for session in sessions:
             session.ask(COUNT)
-        return rate([lambda session=session: session.ask(COUNT) for session in sessions])
+        return rate([partial(session.ask, COUNT) for session in sessions])
 
 
-def rate(steps: list[Callable[[], object]]) -> float:
+def rate(steps: Sequence[Callable[[], object]]) -> float:
     """Steps a second, each of them taken by a thread of its own over and over."""
 
     def work(step: Callable[[], object]) -> None:
@@ -82,11 +83,11 @@ def bare_rate() -> float:
         entries.put((row | {"round": rounds[0], "body": canonical(BODY)}, done))
         done.acquire()
 
-    steps = []
+    steps: list[Callable[[], object]] = []
     for number in range(THREADS):
         done = threading.Lock()
         done.acquire()
-        steps.append(lambda n=number, r=[0], d=done: step(str(n), r, d))
+        steps.append(partial(step, str(number), [0], done))
     with folder() as base:
         schema.create(base / "bare.sqlite3")
         writer = threading.Thread(target=commit_all, args=(base / "bare.sqlite3", entries))
