@@ -210,7 +210,7 @@ class Checker:
         if stored is None:
             self.problems.append(f"{name}: is lost")
             return
-        value, digits = stored["answer"]["value"], stored["digits"]
+        value, digits = stored["answer"]["value"], stored["plan"]["digits"]
         same = (
             str(value) == received["value"]
             if isinstance(value, bool)

@@ -172,3 +172,25 @@ def test_an_audit_beside_a_busy_centre_raises_no_alarm(busy: Path) -> None:
         while not asking.done():
             centre.audit()
         assert centre.audit().sessions == 24
+
+
+def test_a_session_is_folded_without_reading_its_sql_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later release may read SQL otherwise, or refuse what this one answered."""
+    with clinic(tmp_path) as centre:
+        account = centre.account("ada", quota=il.PureDP(9))
+        checked = account.open(m.GuessAndCheck(epsilon=0.5, tolerance=1, cutoff=3), "people")
+        answers = [checked.ask(ALL_SQL, guess=guess) for guess in (0, 300, 10**6)]
+        left = checked.left
+
+    def refuse(*_: object) -> None:
+        raise il.QueryRefused("SELECT", "no longer")
+
+    monkeypatch.setattr("interlace.centre.datasets.parse", refuse)
+    with il.open(tmp_path) as centre:
+        again = centre.session(checked.id)
+        assert (again.left, again.replay(), again.history()) == (left, 3, answers)
+        with pytest.raises(il.QueryRefused, match="no longer"):
+            again.ask(ALL_SQL, guess=0)
+        centre.audit()

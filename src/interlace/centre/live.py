@@ -30,7 +30,6 @@ class Drawn:
     round: int
     key: str | None
     done: Round
-    cells: int
     after: State
 
 

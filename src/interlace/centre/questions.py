@@ -5,12 +5,51 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, rational
-from interlace.core.queries import LARGEST_INTEGER, Comparison, Query
+from interlace.core.queries import LARGEST_INTEGER, Comparison, Query, Sensitivity
+from interlace.core.queries import Plan as CorePlan
 from interlace.query.plan import Plan
+
+
+class Asked(CorePlan, Protocol):
+    """What a question comes to: a plan, of which this module needs the unit too."""
+
+    @property
+    def digits(self) -> int:
+        """The value is in units of 10^-digits."""
+
+
+@dataclass(frozen=True)
+class RecordedPlan:
+    """All that a mechanism knew of a plan when it answered. A session is folded from it, and
+    not from its SQL, which a later release might read otherwise, or refuse."""
+
+    size: int
+    sensitivity: Sensitivity
+    monotone: bool
+    digits: int
+
+    @classmethod
+    def of(cls, plan: Plan) -> RecordedPlan:
+        return cls(plan.size, plan.sensitivity, plan.monotone, plan.digits)
+
+    def body(self) -> dict[str, Any]:
+        moved = self.sensitivity
+        sensitivity = [moved.l0, moved.l1, moved.l2_squared, moved.linf]
+        return {
+            "size": self.size,
+            "sensitivity": sensitivity,
+            "monotone": self.monotone,
+            "digits": self.digits,
+        }
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> RecordedPlan:
+        moved = Sensitivity(*body["sensitivity"])
+        return cls(body["size"], moved, body["monotone"], body["digits"])
 
 
 @dataclass(frozen=True)
@@ -45,7 +84,7 @@ class Question:
     def read(cls, body: Mapping[str, Any]) -> Question:
         return cls(body["sql"], **{n: Fraction(v) for n, v in body.items() if n != "sql"})
 
-    def query(self, plan: Plan) -> Query:
+    def query(self, plan: Asked) -> Query:
         """For a mechanism: in integer units of the plan's value.
 
         A rounded threshold asks the same: an integer is >= t iff it is >= the ceiling of t.

@@ -12,7 +12,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from interlace.centre.questions import Question
+from interlace.centre.questions import Question, RecordedPlan
 from interlace.core.composition.filters import Budget, Filter
 from interlace.core.guarantees import decode_notion, encode_notion
 from interlace.core.mechanisms.codec import (
@@ -169,29 +169,29 @@ class SessionRecord:
 class Round:
     """One answered question, with the answers of the composite's parts that led to it.
 
-    ``digits`` tells the unit of its numbers, 10^-digits, ``bounding`` what was cut.
+    ``plan`` tells the unit of its numbers, too, ``bounding`` what was cut.
     """
 
     question: Question
     answer: Answer
     steps: tuple[Answer, ...]
-    digits: int
+    plan: RecordedPlan
     bounding: str
 
-    def body(self, cells: int, parts: int) -> dict[str, Any]:
-        """Padded to a length that only the question decides, for plans of ``cells`` numbers
-        and mechanisms of ``parts`` leaves: if a full disk refused long answers only, its
-        refusal would be an answer (FORMULAS 11)."""
+    def body(self, parts: int) -> dict[str, Any]:
+        """Padded to a length that only the question decides, for mechanisms of ``parts``
+        leaves: if a full disk refused long answers only, its refusal would be an answer
+        (FORMULAS 11)."""
         drawn = {
             "answer": encode_answer(self.answer),
             "steps": [encode_answer(step) for step in self.steps],
         }
-        room = (1 + parts) * (_FIELDS + cells * _CELL)
+        room = (1 + parts) * (_FIELDS + self.plan.size * _CELL)
         padding = room - len(_COMPACT.encode(drawn))
         assert padding >= 0
         public = {
             "question": self.question.body(),
-            "digits": self.digits,
+            "plan": self.plan.body(),
             "bounding": self.bounding,
         }
         return public | drawn | {"padding": "." * padding}
@@ -203,7 +203,7 @@ class Round:
             Question.read(body["question"]),
             decode_answer(body["answer"]),
             tuple(decode_answer(step) for step in body["steps"]),
-            body["digits"],
+            RecordedPlan.read(body["plan"]),
             body["bounding"],
         )
 

@@ -16,7 +16,7 @@ from interlace.centre.faults import disk_errors, reach
 from interlace.centre.interrupts import uninterrupted
 from interlace.centre.live import Drawn, Fold, Host, Live
 from interlace.centre.names import checked_name
-from interlace.centre.questions import Question
+from interlace.centre.questions import Question, RecordedPlan
 from interlace.centre.records import Round, SessionRecord, decode_secrets
 from interlace.centre.responders import drawing, recalling
 from interlace.core.composition.filters import Budget
@@ -175,8 +175,8 @@ class Session:
         respond = drawing(self._host.read, steps)
         query = question.query(plan)
         answer, after = play(self.mechanism, self._secrets, fold.state, query, respond)
-        done = Round(question, answer, tuple(steps), plan.digits, bounding(plan))
-        drawn = self._live.drawn = Drawn(fold.round + 1, key, done, plan.size, after)
+        done = Round(question, answer, tuple(steps), RecordedPlan.of(plan), bounding(plan))
+        drawn = self._live.drawn = Drawn(fold.round + 1, key, done, after)
         reach("ask.after-draw")
         self._store(drawn)
         return _shown(done, drawn.round)
@@ -208,7 +208,7 @@ class Session:
             session=self.id,
             round=drawn.round,
             key=drawn.key,
-            body=drawn.done.body(drawn.cells, leaves(self.mechanism)),
+            body=drawn.done.body(leaves(self.mechanism)),
             before_commit=lambda: reach("ask.before-commit"),
         )
         reach("ask.after-commit")
@@ -238,7 +238,7 @@ class Session:
         for event in self._events(after=self._live.fold.seq):
             fold, done = self._live.fold, Round.read(event)
             steps = list(done.steps)
-            query = done.question.query(self._host.parse(done.question.sql))
+            query = done.question.query(done.plan)
             try:
                 answer, after = play(
                     self.mechanism, self._secrets, fold.state, query, recalling(steps, event)
@@ -255,4 +255,4 @@ class Session:
 
 def _shown(done: Round, round_: int | None) -> Answer:
     assert round_ is not None
-    return present(done.answer, done.question.sql, round_, done.digits, done.bounding)
+    return present(done.answer, done.question.sql, round_, done.plan.digits, done.bounding)
