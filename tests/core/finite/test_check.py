@@ -183,6 +183,14 @@ def test_an_event_that_does_not_break_the_claim_is_refused() -> None:
         check(json.dumps(document))
 
 
+def test_an_adversary_that_asks_after_the_last_round_is_refused() -> None:
+    pair = randomised_response(Fraction(3), 2)
+    document = json.loads(counterexample(pair, 3, Fraction(37, 100)).to_json())
+    assert check(json.dumps(document)).rounds == 2
+    with pytest.raises(CheckFailed, match="after the last round"):
+        check(json.dumps(document | {"rounds": 1}))
+
+
 def test_a_randomised_or_repeated_choice_has_no_form() -> None:
     document = json.loads(
         counterexample(randomised_response(Fraction(3), 1), 2, Fraction(0)).to_json()

@@ -252,6 +252,19 @@ def test_a_query_that_is_asked_twice_is_refused() -> None:
             check(text) if document is CERTIFICATE else check(json.dumps(CERTIFICATE), text)
 
 
+@pytest.mark.parametrize("reader", [read, check])
+def test_fields_named_twice_and_numbers_outside_a_text_are_refused(
+    reader: Callable[[str], object],
+) -> None:
+    text = json.dumps(CERTIFICATE)
+    reader(text)
+    with pytest.raises(ParameterError, match="twice"):
+        reader('{"delta": "0", ' + text[1:])
+    for number in ("9" * 4100, "0.5", "1e3", "-Infinity"):
+        with pytest.raises(ParameterError, match="holds the number"):
+            reader(text.replace('"rounds": 2', f'"rounds": {number}'))
+
+
 def test_a_pair_claims_nothing_and_a_claim_is_no_pair() -> None:
     with pytest.raises(ParameterError, match=r"^kind"):
         check(json.dumps(PAIR))
