@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -65,6 +66,33 @@ def test_blocks_enclose_the_exact_values(seed: int, rows: int) -> None:
             assert low <= least + 1e-13
             assert high >= least - 1e-13
             assert high == low or high - low < 1e-11
+
+
+@given(seeds)
+@settings(max_examples=examples(25))
+def test_what_blocks_round_lies_within_the_ends(seed: int) -> None:
+    large = in_blocks(seed, rounds=4)
+
+    def divided(law: dict[Any, float]) -> dict[Any, Fraction]:
+        total = sum(map(F, law.values()))
+        return {y: F(p) / total for y, p in law.items()}
+
+    truth = FinitePair.hidden(
+        lambda bit: divided({h: float(p) for h, p in random_opening(seed, bit, 3).items()}),
+        lambda bit, hidden, query: divided(
+            {
+                (i // 3, i % 3): float(p)
+                for i, p in enumerate(weights((seed, bit, hidden, query), 3 * (query + 2)))
+            }
+        ),
+        queries=range(2),
+        rounds=4,
+    )
+    with mock.patch("interlace.core.finite.pair.spreads", return_value=True):
+        for factor in (F(1), F(3, 2), F(20)):
+            low, high = large.delta_interval(exp_epsilon=factor)
+            assert low <= truth.delta(exp_epsilon=factor) <= high
+        assert truth.exp_epsilon(F(1, 10)) <= large.exp_epsilon(F(1, 10))
 
 
 def _generic(bit: int, hidden: int, query: int) -> dict[tuple[int, int], float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.core.finite import FinitePair, evaluate
+from interlace.core.finite import FinitePair, evaluate, moments
 from interlace.core.finite import pair as pairs
 from tests.core.finite import brute
 from tests.core.finite.brute import History
@@ -113,6 +114,21 @@ def test_rounded_moments_lie_just_above(seed: int, alpha: float) -> None:
         assert pair.renyi(alpha) == pytest.approx(log, rel=1e-11, abs=1e-14)
 
 
+@given(seeds, st.sampled_from([2, 3, 9, 13]))
+@settings(max_examples=examples(20))
+def test_rounded_moments_enclose_the_exact_one(seed: int, alpha: int) -> None:
+    # Up to order 8 leaves are powers of integers, beyond that they go through logarithms.
+    game = random_step(seed, 2, 2, 2)._game()
+    exact = moments.exact_moment(game, alpha)
+    low, high = (moments.moment(game, F(alpha), up=up) for up in (False, True))
+    if exact is None:
+        assert low is high is None
+        return
+    assert low is not None
+    assert high is not None
+    assert low <= exact <= high < low + F(1, 10**40) * exact
+
+
 @given(seeds, sizes)
 @settings(max_examples=examples(30))
 def test_a_walk_finds_what_the_graph_finds(seed: int, size: tuple[int, int, int]) -> None:
@@ -180,6 +196,28 @@ def test_a_hidden_state_machine_is_the_pair_of_its_laws(seed: int, rounds: int) 
 def _possible(pair: FinitePair) -> Iterator[tuple[tuple[int, int], ...]]:
     for length in range(pair.rounds):
         yield from product(product(range(2), range(2)), repeat=length)
+
+
+def test_a_state_that_moves_unseen_in_one_system_only_is_no_end() -> None:
+    def transition(bit: int, hidden: int, _query: object) -> dict[tuple[int, int], int]:
+        return {(int(hidden == 2), min(2, hidden + bit)): 1}
+
+    pair = FinitePair.hidden(lambda _: {0: 1}, transition, queries=["ask"], rounds=3)
+    assert pair.delta(exp_epsilon=100) == 1
+    shorter = FinitePair.hidden(lambda _: {0: 1}, transition, queries=["ask"], rounds=2)
+    assert shorter.delta(exp_epsilon=1) == 0
+
+
+def test_certain_responses_that_differ_tell_all() -> None:
+    machine = FinitePair.hidden(
+        lambda _: {0: 1}, lambda bit, *_: {(f"I am {bit}", 0): 1}, queries=["ask"], rounds=2
+    )
+    secret = FinitePair.one_secret(
+        lambda _: {0: 1}, lambda bit, *_: {f"I am {bit}": 1}, queries=["ask"], rounds=2
+    )
+    for pair in (machine, secret):
+        assert pair.delta(exp_epsilon=100) == 1
+        assert pair.renyi(2) == math.inf
 
 
 @given(seeds, st.integers(1, 3))
@@ -262,12 +300,52 @@ def test_the_interval_of_floats_holds_the_law_divided_by_its_sum(
         )
     low, high = pair.epsilon_interval(0.05)
     least = truth.exp_epsilon(F(1, 20))
+    assert least <= pair.exp_epsilon(F(1, 20))
     assert low <= math.log(least) * (1 + 1e-15)
     assert math.log(least) <= high * (1 + 1e-15)
     moment = truth.renyi_moment(3)
     assert moment <= pair.renyi_moment(3)
     assert pair.renyi_moment(3) == math.inf or pair.renyi_moment(3) <= float(moment) * (1 + 1e-9)
     assert truth.renyi(1) <= pair.renyi(1) * (1 + 1e-15)
+
+
+def test_what_a_law_lacks_of_one_is_in_epsilon() -> None:
+    # The greatest probability is made to fill the law up to 1: here it is 7.5e-13 too large.
+    more = 0.75 * (1 + 1e-12)
+    pair = FinitePair(
+        lambda bit, _history, _query: {bit: more, 1 - bit: 0.25}, queries=["ask"], rounds=1
+    )
+    least = F(more) / F(0.25)
+    assert 3 < least <= pair.exp_epsilon(0) < least + F(1, 10**10)
+    assert least <= pair.profile().exp_epsilon(0)
+
+
+@pytest.mark.parametrize("limit", [10**6, 100])
+@given(seeds)
+@settings(max_examples=examples(20))
+def test_rounded_masses_lie_within_the_ends(limit: int, seed: int) -> None:
+    # The sums are exactly 1 and the products have 200 digits: all that is off is rounding, of
+    # masses in the graph or of floats in blocks.
+    def law(bit: int, hidden: int, query: int) -> dict[tuple[int, int], Fraction]:
+        rng = random.Random(repr((seed, hidden, query)))
+        parts = [rng.randrange(2**47, 2**48) | 1 for _ in range(3)]
+        parts[bit] += rng.randrange(2**47)
+        parts.append(2**50 - sum(parts))
+        return {(i % 2, i // 2): F(part, 2**50) for i, part in enumerate(parts)}
+
+    def floats(bit: int, hidden: int, query: int) -> dict[tuple[int, int], float]:
+        return {y: float(p) for y, p in law(bit, hidden, query).items()}
+
+    truth = FinitePair.hidden(lambda _: {0: F(1, 2), 1: F(1, 2)}, law, queries=range(2), rounds=4)
+    pair = FinitePair.hidden(
+        lambda _: {0: 0.5, 1: 0.5}, floats, queries=range(2), rounds=4, limit=limit
+    )
+    with mock.patch.object(pairs, "spreads", return_value=True):
+        for factor in (F(1), F(6, 5), F(2)):
+            low, high = pair.delta_interval(exp_epsilon=factor)
+            assert low <= truth.delta(exp_epsilon=factor) <= high < low + 1e-10
+        assert truth.exp_epsilon(F(1, 99)) <= pair.exp_epsilon(F(1, 99))
+        assert truth.exp_epsilon(0) <= pair.exp_epsilon(0)
 
 
 @given(seeds, st.sampled_from([0.0, 0.1, 0.5, 1.0, F(1, 3)]))

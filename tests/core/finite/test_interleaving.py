@@ -107,6 +107,62 @@ def test_merged_histories_are_interleaved_as_plain_ones(seed: int) -> None:
             assert merged.delta(exp_epsilon=factor) == unmerged.delta(exp_epsilon=factor)
 
 
+@pytest.mark.parametrize("power", POWERS)
+def test_histories_that_merge_are_counted_as_often_as_they_occur(power: Power) -> None:
+    def toss(bit: int, _hidden: object, _query: object) -> dict[tuple[int, int], Fraction]:
+        return {(bit, 0): F(2, 3), (1 - bit, 0): F(1, 3)}
+
+    coins = FinitePair.hidden(lambda _: {0: 1}, toss, queries=["toss"], rounds=3)
+    sparse = sparse_vector(2, queries=((0, 1), (1, 0)))
+    plain = [FinitePair(p.law, queries=p.queries, rounds=p.rounds) for p in (coins, sparse)]
+    assert len(coins.graph()) == 10
+    for factor in FACTORS:
+        found = interleave(coins, sparse, power=power).delta(exp_epsilon=factor)
+        assert found == interleave(*plain, power=power).delta(exp_epsilon=factor)
+    # The other way round, so that each of the two is once the one that is listed.
+    turned = interleave(sparse, sparse, coins, power=power)
+    listed_ = interleave(plain[1], plain[1], plain[0], power=power)
+    assert turned.delta(exp_epsilon=2) == listed_.delta(exp_epsilon=2)
+
+
+def naive(parts: list[FinitePair], factor: Fraction, *, sequential: bool) -> Fraction:
+    """The recursion over interleavings themselves, as one writes it down."""
+
+    def at(histories: tuple[brute.History, ...], p: Fraction, q: Fraction, bit: int) -> Fraction:
+        left = [i for i, part in enumerate(parts) if len(histories[i]) < part.rounds]
+        if sequential and any(histories[i] for i in left):
+            left = [i for i in left if histories[i]]
+        if not left:
+            return max(p - factor * q, F(0))
+        found = []
+        for i in left:
+            for query in parts[i].queries:
+                here = parts[i].law(bit, histories[i], query) if p else {}
+                there = parts[i].law(1 - bit, histories[i], query) if q else {}
+                total = F(0)
+                for y in {**here, **there}:
+                    longer = list(histories)
+                    longer[i] = (*histories[i], (query, y))
+                    a, b = F(here.get(y, 0)), F(there.get(y, 0))
+                    total += at(tuple(longer), p * a, q * b, bit)
+                found.append(total)
+        return max(found)
+
+    start = tuple(() for _ in parts)
+    return max(at(start, F(1), F(1), bit) for bit in (0, 1))
+
+
+def test_sequential_and_concurrent_adversaries_differ() -> None:
+    smaller = 0
+    for seed in (0, 1, 2, 26):
+        pair = [random_step(1000 * seed + i, 2, 2, 2) for i in (0, 1)]
+        apart, together = (naive(pair, F(3, 2), sequential=s) for s in (True, False))
+        assert interleave(*pair, power="sequential").delta(exp_epsilon=F(3, 2)) == apart
+        assert interleave(*pair).delta(exp_epsilon=F(3, 2)) == together
+        smaller += apart < together
+    assert smaller > 0
+
+
 @given(seeds)
 @settings(max_examples=examples(15))
 def test_three_pairs_are_two_of_which_one_is_an_interleaving(seed: int) -> None:
