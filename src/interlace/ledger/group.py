@@ -127,7 +127,7 @@ def _serve(entries: queue.SimpleQueue[_Entry | None], begin: Begin) -> None:
             while following is not None and len(batch) < _MOST:
                 batch.append(following)
                 following = entries.get_nowait()
-        _commit([entry for entry in batch if not entry.withdrawn], begin)
+        _commit(batch, begin)
         if following is batch[-1]:
             following = entries.get()
 
@@ -147,7 +147,13 @@ def _commit(batch: list[_Entry], begin: Begin) -> None:
 
 def _added(transaction: SQLTransaction, entry: _Entry) -> int | BaseException:
     """Its number, or an error of its own; any other ends the transaction, and so the batch."""
+    if entry.withdrawn:
+        return _withdrawn()
     try:
         return int(transaction.add(entry.row, entry.thread)[0])
     except (AlreadyRecorded, NameTaken, NotHeld) as error:
         return error
+
+
+def _withdrawn() -> LedgerError:
+    return LedgerError("its caller was interrupted before this was recorded")
