@@ -7,7 +7,7 @@ from interlace.centre.interrupts import interruptible
 from interlace.centre.live import Read
 from interlace.centre.noise import POOL
 from interlace.core.errors import LedgerCorrupt
-from interlace.core.mechanisms.play import Respond
+from interlace.core.mechanisms.play import Respond, answered
 from interlace.core.mechanisms.protocol import Answer, Mechanism, Public, Secret
 from interlace.core.queries import Query
 from interlace.ledger import Event
@@ -30,12 +30,8 @@ def drawing(read: Read, steps: list[Answer]) -> Respond:
             with interruptible():
                 values[plan] = read(plan)
             reach("ask.after-read")
-        exact = values[plan]
-        if move.comparison is not None:
-            exact = tuple(move.comparison(value) for value in exact)
         noise = POOL.draw(move.kernel.law)
-        outcome = tuple(value + z for value, z in zip(exact, noise, strict=True))
-        steps.append(mechanism.answer(secret, public, query, outcome))
+        steps.append(answered(mechanism, secret, public, query, move, values[plan], noise))
         return steps[-1]
 
     return respond

@@ -8,7 +8,7 @@ from itertools import islice
 
 from interlace.core.laws import Law, Point
 from interlace.core.mechanisms.codec import Served
-from interlace.core.mechanisms.play import Respond, Secrets, State, openings, play, start
+from interlace.core.mechanisms.play import Respond, Secrets, State, answered, openings, play, start
 from interlace.core.mechanisms.protocol import Answer, Mechanism, Public, Secret
 from interlace.core.queries import Query, Sensitivity
 
@@ -70,12 +70,9 @@ class Run:
     def _respond(self, leaf: Mechanism, secret: Secret, public: Public, query: Query) -> Answer:
         move = leaf.move(public, query)
         assert isinstance(move.plan, Reading)
-        exact = move.plan.values
-        if move.comparison is not None:
-            exact = tuple(move.comparison(value) for value in exact)
         noise = self._noise(move.kernel.law)
-        outcome = tuple(value + z for value, z in zip(exact, noise, strict=True))
-        self.steps.append(leaf.answer(secret, public, query, outcome))
+        answer = answered(leaf, secret, public, query, move, move.plan.values, noise)
+        self.steps.append(answer)
         return self.steps[-1]
 
     @property

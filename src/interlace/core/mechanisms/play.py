@@ -6,7 +6,7 @@ a recorded answer, or by enumerating.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -14,8 +14,10 @@ from interlace.core.errors import SessionHalted
 from interlace.core.laws import Law
 from interlace.core.mechanisms.protocol import (
     Answer,
+    Compare,
     Composite,
     Mechanism,
+    Move,
     Public,
     Secret,
     composite,
@@ -27,6 +29,25 @@ Secrets = Secret | Mapping[str, "Secrets"]
 
 Respond = Callable[[Mechanism, Secret, Public, Query], Answer]
 """Answers for a leaf. Raises ParameterError when it takes no such query."""
+
+
+def answered(
+    mechanism: Mechanism,
+    secret: Secret,
+    public: Public,
+    query: Query,
+    move: Move,
+    read: Sequence[int],
+    noise: Sequence[int],
+) -> Answer:
+    """A leaf's answer by its move: from what was read and a draw of the kernel's law."""
+    if move.comparison is not None:
+        read = [move.comparison(value) for value in read]
+    outcome = tuple(value + z for value, z in zip(read, noise, strict=True))
+    if isinstance(move.kernel, Compare):
+        reached = int(outcome[0] >= secret[0])
+        return mechanism.answer((), public, query, (reached,))
+    return mechanism.answer(secret, public, query, outcome)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ Secret = tuple[int, ...]
 Public = Any
 """The public state: whatever ``start`` gives and ``after`` folds; a frozen value."""
 Outcome = tuple[int, ...]
-"""One integer for each cell of the plan: value (or comparison) plus noise."""
+"""What a kernel gives: one integer for each cell of the plan, or whether a bound was reached."""
 CONFIDENCE = Fraction(19, 20)
 """With which the spans of every answer hold."""
 
@@ -36,12 +36,27 @@ class Add:
 
 
 @dataclass(frozen=True)
+class Compare:
+    """The kernel that tells whether the one number that was read, plus noise of this law,
+    reaches the secret: its outcome is (1,) or (0,).
+
+    ``answer`` is given no secret then, for it was used here. So neither the compared value nor
+    what it was compared with can leave, and the outcomes are few: the verifier lists them all.
+    """
+
+    law: Law
+
+
+Kernel = Add | Compare
+
+
+@dataclass(frozen=True)
 class Move:
     """What touches private data in one round: the plan to read, the public map of what was
     read (None: the values themselves), the kernel."""
 
     plan: Plan
-    kernel: Add
+    kernel: Kernel
     comparison: Comparison | None = None
 
 
@@ -95,7 +110,8 @@ class Mechanism(Protocol):
         """How near an answer comes with that probability, exact from the laws."""
 
     def answer(self, secret: Secret, public: Public, query: Query, outcome: Outcome) -> Answer:
-        """Deterministic. Sees the secret and value + noise, never the value."""
+        """Deterministic. Sees what the kernel gave, never the value; and the secret, unless the
+        kernel is ``Compare``."""
 
     def after(self, public: Public, query: Query, answer: Answer) -> Public:
         """The public state once ``answer`` is released: a fold over what was released."""

@@ -12,7 +12,7 @@ from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import PureDP
 from interlace.core.laws import DiscreteLaplace
 from interlace.core.mechanisms.additive import servable
-from interlace.core.mechanisms.protocol import Add, Answer, Move, Outcome, Secret, Within
+from interlace.core.mechanisms.protocol import Answer, Compare, Move, Outcome, Secret, Within
 from interlace.core.mechanisms.shown import shown
 from interlace.core.queries import LARGEST_INTEGER, Plan, Query
 
@@ -108,7 +108,7 @@ class SparseVector:
     def move(self, public: int, query: Query) -> Move:
         del public
         self._check(query)
-        return Move(query.plan, Add(self.query_noise()), query.comparison)
+        return Move(query.plan, Compare(self.query_noise()), query.comparison)
 
     def _check(self, query: Query) -> None:
         if query.guess is not None or query.comparison is None:
@@ -142,8 +142,8 @@ class SparseVector:
         return Within(sum(law.radius(confidence) for law in noises))
 
     def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
-        del public, query
-        passed = outcome[0] >= secret[0]
+        del secret, public, query
+        passed = outcome[0] == 1
         return Answer(passed, verdict=passed)
 
     def after(self, public: int, query: Query, answer: Answer) -> int:
