@@ -12,6 +12,7 @@ from pathlib import Path
 import sqlglot.dialects.duckdb  # noqa: F401
 
 from interlace.centre.faults import disk_errors, reach
+from interlace.centre.interrupts import interruptible, uninterrupted
 from interlace.centre.names import checked_name
 from interlace.centre.records import DatasetRecord
 from interlace.centre.sealing import Place, Sealer
@@ -48,11 +49,13 @@ class Datasets:
         self._closed = True
         for engine in list(self._engines.values()):
             engine.close()
+        self._read.cache_clear()  # exact values of private data
 
     def all(self) -> list[DatasetRecord]:
         """The datasets in the order of their registration."""
         return [DatasetRecord.read(event) for event in self._ledger.events(DATASET)]
 
+    @uninterrupted()
     @disk_errors()
     def register(self, dataset: Dataset, sources: Mapping[str, Source], domain: str) -> None:
         """Write the snapshot, then record it. Raises NameTaken, ParameterError, DataError."""
@@ -66,7 +69,8 @@ class Datasets:
             self._remove_orphans({record.file for record in known})
             key = secrets.token_bytes(32)
             reach("register.before-snapshot")
-            snapshot = register(sources, dataset, self._folder, key)
+            with interruptible():
+                snapshot = register(sources, dataset, self._folder, key)
             reach("register.after-snapshot")
             record = DatasetRecord(dataset, snapshot.path.name, snapshot.digest, domain)
             sealed = self._sealer.seal(key, Place(DATASET, dataset.name))

@@ -84,6 +84,7 @@ class Session:
         return self._record.members
 
     @property
+    @uninterrupted()
     def left(self) -> int:
         """How many answers (sparse vector: passes) may still be given."""
         with self._ledger.acquire(self.id):
@@ -93,12 +94,14 @@ class Session:
                 return 0
             return self.mechanism.left(self._live.fold.state.public)
 
+    @uninterrupted()
     def replay(self) -> int:
         """Fold the session's answers anew and return how many there are.
 
         Raises LedgerCorrupt for one that does not follow from those before it.
         """
         with self._ledger.acquire(self.id):
+            self._live.mark = None  # unless it comes to its end, the fold is not complete
             self._live.fold = Live.of(self._record).fold
             self._read_on()
             return self._live.fold.round

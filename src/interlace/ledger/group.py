@@ -81,19 +81,27 @@ class Group:
         if self._ender is not None:
             self._ender.detach()
         self._ender = weakref.finalize(self, self._entries.put, None)
+        self._ender.atexit = False  # what is called at the end of the process may append still
 
     def append(self, row: Row, before_commit: Callable[[], None]) -> int:
         """Add the event and return its number; durable when this returns."""
         entry = _Entry(row, before_commit)
+        if not self._handed_over(entry):
+            _commit([entry], self._begin)
+        return entry.result()
+
+    def _handed_over(self, entry: _Entry) -> bool:
         with self._guard:
             if self._closed:
                 raise _closed()
             if self._thread is None:
                 self._thread = self._started()
+            if self._thread is None:
+                return False
             self._entries.put(entry)
-        return entry.result()
+            return True
 
-    def _started(self) -> threading.Thread:
+    def _started(self) -> threading.Thread | None:
         # Without a reference to this object, which would keep it alive for ever.
         thread = threading.Thread(
             target=_serve,
@@ -101,7 +109,10 @@ class Group:
             name="interlace commits",
             daemon=True,
         )
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # there are too many, or the process is about to end
+            return None
         return thread
 
     def close(self) -> None:
@@ -139,7 +150,7 @@ def _commit(batch: list[_Entry], begin: Begin) -> None:
             found = [_added(transaction, entry) for entry in batch]
             for entry in batch:
                 entry.before_commit()
-    except Exception as error:  # noqa: BLE001  whatever it is, each of them must hear of it
+    except BaseException as error:  # noqa: BLE001  whatever it is, each of them must hear of it
         found = [error] * len(batch)
     for entry, result in zip(batch, found, strict=True):
         entry.settle(result)

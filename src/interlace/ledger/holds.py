@@ -56,7 +56,7 @@ class Holds:
         places, guard = self._places, self._guard
         with guard:
             place = places.setdefault(name, _Place())
-            if place.holder == threading.get_ident():
+            if self.mine(name):
                 raise LedgerError(f"{name!r} is held by this thread already: do not nest it")
             place.wanted += 1
         path = self._place(name)
@@ -67,9 +67,9 @@ class Holds:
                     place.descriptor = self._locked(path)
                     yield
                 finally:
-                    if self._guard is guard and place.descriptor is not None:
-                        self._unlock(path, place.descriptor)
-                    place.holder = place.descriptor = None
+                    descriptor, place.descriptor, place.holder = place.descriptor, None, None
+                    if self._guard is guard and descriptor is not None:
+                        self._unlock(path, descriptor)
         finally:
             if self._guard is guard:  # else a fork happened inside the block: not our holds
                 with guard:
@@ -105,9 +105,15 @@ class Holds:
     def held(self, name: str, thread: int) -> bool:
         """Whether a thread holds ``name`` still: not if its file was taken away meanwhile."""
         place = self._places.get(name)
-        if place is None or place.holder != thread or place.descriptor is None:
+        if place is None or place.holder != thread:
             return False
-        return is_still(self._place(name), place.descriptor)
+        descriptor = place.descriptor  # that thread may let go at any time
+        return descriptor is not None and is_still(self._place(name), descriptor)
+
+    def mine(self, name: str) -> bool:
+        """Whether this thread holds ``name``, whatever became of its file."""
+        place = self._places.get(name)
+        return place is not None and place.holder == threading.get_ident()
 
 
 def _drop_all(files: OrderedDict[str, int]) -> None:

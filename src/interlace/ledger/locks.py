@@ -20,7 +20,8 @@ class _Descriptors:
     """The descriptors that this process has open on lock files."""
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
+        # The collector may run in the midst of this, and with it finalizers that drop others.
+        self._guard = threading.RLock()
         self._open: dict[int, os.stat_result] = {}
 
     def take(self, path: str) -> int:
@@ -29,9 +30,9 @@ class _Descriptors:
             self._open[descriptor] = os.fstat(descriptor)
         return descriptor
 
-    def file(self, descriptor: int) -> os.stat_result:
-        """Which file it is."""
-        return self._open[descriptor]
+    def file(self, descriptor: int) -> os.stat_result | None:
+        """Which file it is; None once it was dropped."""
+        return self._open.get(descriptor)
 
     def drop(self, descriptor: int) -> None:
         with self._guard:
@@ -45,7 +46,7 @@ class _Descriptors:
         self._guard.release()
 
     def after_in_child(self) -> None:
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
         inherited, self._open = self._open, {}
         for descriptor in inherited:
             os.close(descriptor)  # closes the copy only; unlocking would unlock the parent's
@@ -174,4 +175,5 @@ def is_still(path: str, descriptor: int) -> bool:
         found = os.stat(path)  # noqa: PTH116  a Path would take as long as the lock
     except FileNotFoundError:
         return False
-    return os.path.samestat(found, _descriptors.file(descriptor))
+    locked_file = _descriptors.file(descriptor)
+    return locked_file is not None and os.path.samestat(found, locked_file)

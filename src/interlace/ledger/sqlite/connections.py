@@ -63,7 +63,8 @@ class Connections:
         weakref.finalize(self, _close_all, self._idle)
         self._closed = self._broken = self._broken_in_child = False
         self._reset()
-        _alive.add(self)
+        with _turn:  # a fork would not know of it, and hand its connections to the child
+            _alive.add(self)
 
     def _reset(self) -> None:
         self._gate = threading.Condition()
@@ -92,7 +93,7 @@ class Connections:
         inside the block, the end does nothing: the transaction is the parent's.
         """
         process = os.getpid()
-        with self._using():
+        with self.using():
             connection = self._taken()
             try:
                 if immediate:
@@ -121,7 +122,7 @@ class Connections:
 
     def version(self) -> tuple[int, int]:
         """Another value whenever anybody has committed anything. One thread at a time."""
-        with self._using():
+        with self.using():
             if self._watching is None:
                 self._watching = translated(self._connect)
                 self._watches += 1
@@ -136,7 +137,9 @@ class Connections:
         _close_all(self._idle)
 
     @contextlib.contextmanager
-    def _using(self) -> Iterator[None]:
+    def using(self) -> Iterator[None]:
+        """A block that a fork waits for. Whoever holds a lock that is wanted inside such blocks
+        takes it inside one, or a fork would wait for who waits for the fork."""
         me, gate, users = threading.get_ident(), self._gate, self._users
         with gate:
             # A thread that is inside already must get through, or the fork waits for ever.
@@ -193,6 +196,8 @@ class Connections:
 
 #: All that a fork must close.
 _alive: weakref.WeakSet[Connections] = weakref.WeakSet()
+#: Of one thread at a time: to fork, or to add to them.
+_turn = threading.RLock()
 #: A child's copies of its parent's open transactions. Rolling one back would reach into the
 #: shared index of the write-ahead log, so they are kept, untouched, for ever.
 _inherited: list[sqlite3.Connection] = []
@@ -201,6 +206,7 @@ _forking: list[Connections] = []
 
 
 def _before() -> None:
+    _turn.acquire()
     for connections in list(_alive):
         connections.before_fork()
         _forking.append(connections)
@@ -209,11 +215,13 @@ def _before() -> None:
 def _after_in_parent() -> None:
     while _forking:
         _forking.pop().after_fork_in_parent()
+    _turn.release()
 
 
 def _after_in_child() -> None:
     while _forking:
         _forking.pop().after_fork_in_child()
+    _turn.release()
 
 
 os.register_at_fork(
@@ -222,9 +230,15 @@ os.register_at_fork(
 
 
 def _commit(connection: sqlite3.Connection) -> None:
-    if not connection.in_transaction:  # a full disk, for one, ends it at once
-        raise sqlite3.OperationalError("the transaction was given up")
+    _check_open(connection)
     connection.commit()
+
+
+def _check_open(connection: sqlite3.Connection) -> None:
+    """A full disk, for one, ends a transaction at once; what came after it would be committed
+    by itself."""
+    if not connection.in_transaction:
+        raise sqlite3.OperationalError("the transaction was given up")
 
 
 def _close_all(idle: queue.LifoQueue[sqlite3.Connection]) -> None:
@@ -257,6 +271,14 @@ def run(
 ) -> Rows:
     """Run one statement; all its rows, or none for one that gives none."""
     return translated(lambda: begun(connection, statement, values).fetchall())
+
+
+def run_within(
+    connection: sqlite3.Connection, statement: sa.ClauseElement, values: dict[str, Any]
+) -> Rows:
+    """Run one statement of a transaction, while there is one."""
+    translated(partial(_check_open, connection))
+    return run(connection, statement, values)
 
 
 def begun(

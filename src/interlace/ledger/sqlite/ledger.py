@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,13 +19,19 @@ import sqlalchemy as sa
 from interlace.core.errors import LedgerCorrupt, LedgerError, ParameterError
 from interlace.ledger import statements
 from interlace.ledger.canonical import follow, genesis
-from interlace.ledger.group import Group, nothing
+from interlace.ledger.group import Begin, Group, nothing
 from interlace.ledger.holds import Holds, in_folder, tidy
 from interlace.ledger.interface import Columns, Head
 from interlace.ledger.locks import exclusive
 from interlace.ledger.rows import checked_row
 from interlace.ledger.sqlite import schema
-from interlace.ledger.sqlite.connections import Connections, begun, run, translated
+from interlace.ledger.sqlite.connections import (
+    Connections,
+    begun,
+    run,
+    run_within,
+    translated,
+)
 from interlace.ledger.sqlite.watch import Watch
 from interlace.ledger.transaction import SQLReads, SQLTransaction
 
@@ -84,11 +89,10 @@ class SQLiteLedger(SQLReads):
             raise
         self._genesis = genesis(self._id)
         # Of its parts and not of this object, which its thread would otherwise keep alive.
-        self._begin = partial(
-            _transaction, self._writer, self._connections, self._names.held, self._genesis
-        )
-        self._watch = Watch(self._connections.version, partial(_head_seq, self._connections))
-        self._group = Group(partial(_own, self._begin, self._watch))
+        self._begin = partial(_begun, self._connections, self._names.held, self._genesis)
+        self._watch = Watch(self._connections)
+        own = partial(self._watch.own, self._begin)
+        self._group = Group(partial(_written, self._writer, own))
 
     @property
     def id(self) -> str:
@@ -101,7 +105,7 @@ class SQLiteLedger(SQLReads):
 
     def transaction(self) -> contextlib.AbstractContextManager[SQLTransaction]:
         """Exclude every other writer, in all threads and processes, for one block."""
-        return self._begin()
+        return _written(self._writer, self._begin)
 
     def append(
         self,
@@ -112,7 +116,7 @@ class SQLiteLedger(SQLReads):
     ) -> int:
         """Add one event, committed together with what other threads append; see the interface."""
         row = checked_row(kind, **columns)
-        if self._writer.held(_LOCK, threading.get_ident()):
+        if self._writer.mine(_LOCK):
             raise LedgerError("this thread is inside a transaction: append by that")
         return self._group.append(row, before_commit)
 
@@ -171,35 +175,22 @@ class SQLiteLedger(SQLReads):
 
 
 @contextlib.contextmanager
-def _transaction(
-    writer: Holds,
-    connections: Connections,
-    holds: Callable[[str, int], bool],
-    start: Head,
+def _written(writer: Holds, begin: Begin) -> Iterator[SQLTransaction]:
+    """A transaction under the lock of the writers."""
+    with writer.hold(_LOCK), begin() as transaction:
+        yield transaction
+
+
+@contextlib.contextmanager
+def _begun(
+    connections: Connections, holds: Callable[[str, int], bool], start: Head
 ) -> Iterator[SQLTransaction]:
-    with writer.hold(_LOCK), connections.lend(immediate=True) as connection:
-        transaction = SQLTransaction(partial(run, connection), holds, start)
+    with connections.lend(immediate=True) as connection:
+        transaction = SQLTransaction(partial(run_within, connection), holds, start)
         try:
             yield transaction
         finally:
             transaction.end()
-
-
-@contextlib.contextmanager
-def _own(
-    begin: Callable[[], contextlib.AbstractContextManager[SQLTransaction]], watch: Watch
-) -> Iterator[SQLTransaction]:
-    try:
-        with begin() as transaction, watch.own(transaction):
-            yield transaction
-    except BaseException:
-        watch.lost()
-        raise
-
-
-def _head_seq(connections: Connections) -> int:
-    with connections.lend() as connection:
-        return statements.head_seq(partial(run, connection))
 
 
 def _check_database(connection: sqlite3.Connection) -> str:

@@ -4,40 +4,48 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from interlace.ledger.forks import forget_at_fork
+from interlace.ledger.group import Begin
+from interlace.ledger.sqlite.connections import Connections, run
+from interlace.ledger.statements import head_seq
 from interlace.ledger.transaction import SQLTransaction
+
+#: The number of no event.
+_NONE = -1
 
 
 class Watch:
     """The ledger's mark: it changes with every event but those that are told to be ``own``.
 
-    ``version`` is another value whenever anything was committed; ``head`` reads the number of
-    the last event. The numbers have no gaps, so a head that an own commit was to reach was
-    reached by it and by nobody else.
+    The numbers of events have no gaps, so a head that an own commit was to reach was reached by
+    it and by nobody else.
     """
 
-    def __init__(self, version: Callable[[], object], head: Callable[[], int]) -> None:
-        self._version = version
-        self._head = head
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
         self._mark = 0
-        self._known = -1  # the number of an event up to which the mark tells all
-        self._reached = -1  # and that of the last own event, perhaps not committed yet
-        self._seen: object = None
         self.forget()
         forget_at_fork(self)
 
     def forget(self) -> None:
-        """After a fork another thread may have held the lock."""
+        """In a child after a fork another thread may have held the lock, and what its parent
+        was about to commit is not the child's own."""
         self._guard = threading.Lock()
+        self._mark += 1
+        self._known = _NONE  # the number of an event up to which the mark tells all
+        self._reached = _NONE  # and that of the last own event, perhaps not committed yet
+        self._seen: object = None
 
     def mark(self) -> int:
         """Another number if others may have written since."""
-        with self._guard:
-            version = self._version()
+        with self._connections.using(), self._guard:
+            version = self._connections.version()
             if version != self._seen:
-                self._advance(self._head())
+                with self._connections.lend() as connection:
+                    self._advance(head_seq(partial(run, connection)))
                 self._seen = version
             return self._mark
 
@@ -47,16 +55,18 @@ class Watch:
         self._known = number
 
     @contextlib.contextmanager
-    def own(self, transaction: SQLTransaction) -> Iterator[None]:
-        """What the block appends is this process's own; it ends just before the commit."""
-        start = transaction.head().seq
-        yield
-        with self._guard:
-            self._advance(start)
-            self._reached = transaction.head().seq
-
-    def lost(self) -> None:
-        """The own events were not committed, or it is not known."""
-        with self._guard:
-            self._mark += 1
-            self._reached = -1
+    def own(self, begin: Begin) -> Iterator[SQLTransaction]:
+        """A transaction of which all events are this process's own. Under the writers' lock:
+        nobody else may write before it is known here whether it was committed."""
+        try:
+            with begin() as transaction:
+                start = transaction.head().seq
+                yield transaction
+                with self._guard:
+                    self._advance(start)
+                    self._reached = transaction.head().seq
+        except BaseException:
+            with self._guard:
+                self._mark += 1
+                self._reached = _NONE
+            raise
