@@ -10,6 +10,7 @@ True
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     )
     from interlace.core.finite import FinitePair, interleave
     from interlace.ledger import Head
+    from interlace.verify import verify
 
 __version__ = "0.1.0"
 
@@ -95,6 +97,7 @@ __all__ = [
     "mechanisms",
     "open",
     "restore",
+    "verify",
 ]
 
 
@@ -143,6 +146,9 @@ def __getattr__(name: str) -> object:
         from interlace.core import finite
 
         return getattr(finite, name)
+    if name == "verify":
+        # The package, which is called as its function: importing it puts it here anyway.
+        return importlib.import_module("interlace.verify")
     raise AttributeError(f"module 'interlace' has no attribute {name!r}")
 
 
