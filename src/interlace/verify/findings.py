@@ -62,11 +62,18 @@ class Findings:
         farthest = _FARTHEST
         if claimed < 300:
             farthest = max(farthest, 4 * factors(Fraction(claimed))[1])
+        lower, high = self._around(delta, farthest)
+        if high is not None and 2 * high < farthest:
+            # The nearer it is, the less the distance counts.
+            lower, high = self._around(delta, 2 * high)
+        return lower, math.inf if high is None else _log(high)[1]
+
+    def _around(self, delta: Fraction, farthest: Fraction) -> tuple[float, Fraction | None]:
         moved = self.distance * (1 + farthest)
         low = self._least(min(delta + moved, Fraction(1)))
         high = self._least(delta - moved) if delta >= moved else None
         lower = _log(farthest if low is None else min(low, farthest))[0]
-        return lower, math.inf if high is None or high > farthest else _log(high)[1]
+        return lower, None if high is None or high > farthest else high
 
     def _least(self, delta: Fraction) -> Fraction | None:
         found = self.pair.exp_epsilon(delta)

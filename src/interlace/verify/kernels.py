@@ -7,7 +7,8 @@ what that moves is counted.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from interlace.core.errors import ParameterError
 from interlace.core.laws import DiscreteLaplace, Law
 from interlace.core.mechanisms.additive import Additive
 from interlace.core.mechanisms.protocol import (
+    Add,
     Answer,
     Compare,
     Mechanism,
@@ -47,6 +49,25 @@ class Run(NamedTuple):
     answer: Answer
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A leaf that is asked for an answer: the places of its secret in a list of draws, what it
+    knows in public, its move with the noise of it, and its number among all such."""
+
+    leaf: Mechanism
+    places: tuple[int, ...]
+    public: Public
+    query: Query
+    move: Move
+    noise: Noise
+    number: int
+
+    def read(self, values: Iterable[int]) -> list[int]:
+        """What the kernel is given."""
+        comparison = self.move.comparison
+        return [v if comparison is None else comparison(v) for v in values]
+
+
 class Kernels:
     """What the leaves of one mechanism answer.
 
@@ -61,90 +82,81 @@ class Kernels:
         self._plan, self._values, self._cut, self._folded = plan, values, cut, folded
         self.error, self.closed, self.listed = Fraction(0), True, 0
         self._noises: dict[Law, Noise] = {}
-        self._runs: dict[Hashable, list[Run]] = {}
+        self._count = 0
+        self._runs: dict[tuple[int, Secret], list[Run]] = {}
+        self._steps: dict[tuple[int, Secret, tuple[int, int]], list[Step]] = {}
+        self._verdicts: dict[tuple[int, int], tuple[Fraction, Fraction]] = {}
 
-    def steps(
-        self, leaf: Mechanism, secret: Secret, public: Public, query: Query, pair: tuple[int, int]
-    ) -> list[Step]:
-        """The law of one answer, where the plan's value is one of ``pair``.
-
-        Raises ParameterError where the leaf takes no such query or reads what was not asked."""
+    def asked(
+        self, leaf: Mechanism, places: tuple[int, ...], public: Public, query: Query
+    ) -> Asked:
+        """Raises ParameterError where the leaf takes no such query or reads what was not asked."""
         move = leaf.move(public, query)
         if move.plan != self._plan:
             raise ParameterError("mechanism", "must read the plan that it is asked")
-        read = [v if move.comparison is None else move.comparison(v) for v in pair]
-        noise = self._noise(move.kernel.law)
-        if isinstance(move.kernel, Compare):
-            return self._compared(leaf, secret, public, query, [noise, *read])
-        return self._added(leaf, secret, public, query, (move, noise, read))
-
-    def _noise(self, law: Law) -> Noise:
+        law = move.kernel.law
         if law.size != 1:
             raise ParameterError("mechanism", "must add one draw of noise to one number")
         if law not in self._noises:
             self._noises[law] = Noise(law, self._cut)
-        return self._noises[law]
+        self._count += 1
+        return Asked(leaf, places, public, query, move, self._noises[law], self._count)
 
-    def _compared(
-        self, leaf: Mechanism, secret: Secret, public: Public, query: Query, by: list[object]
-    ) -> list[Step]:
-        noise, *read = by
-        assert isinstance(noise, Noise)
-        answers = [leaf.answer((), public, query, (reached,)) for reached in (0, 1)]
-        laws = []
-        for value in read:
-            assert isinstance(value, int)
-            above = noise.between(secret[0] - value, None)
-            if not noise.certain:
+    def steps(self, asked: Asked, secret: Secret, pair: tuple[int, int]) -> list[Step]:
+        """The law of one answer, where the plan's value is one of ``pair``."""
+        key = asked.number, secret, pair
+        if key not in self._steps:
+            compares = isinstance(asked.move.kernel, Compare)
+            law = self._compared if compares else self._added
+            self._steps[key] = law(asked, secret, asked.read(pair))
+        return self._steps[key]
+
+    def _compared(self, asked: Asked, secret: Secret, read: list[int]) -> list[Step]:
+        failed, passed = self._answers(asked, (), range(2))
+        laws = [self._verdict(asked, secret[0] - value) for value in read]
+        self.closed = self.closed and not asked.noise.certain
+        return [
+            Step(run.answer, (laws[0][i], laws[1][i]), None)
+            for i, run in enumerate((failed, passed))
+        ]
+
+    def _verdict(self, asked: Asked, gap: int) -> tuple[Fraction, Fraction]:
+        """The probabilities that the noise does not reach the gap, and that it does."""
+        key = asked.number, gap
+        if key not in self._verdicts:
+            above = asked.noise.between(gap, None)
+            if not asked.noise.certain:
                 # What is possible stays so.
                 above = Mass(min(above.value, UNIT - 1), above.error + 1)
-            laws.append([Mass(UNIT - above.value, above.error), above])
-        self.closed = self.closed and not noise.certain
-        return self._paired(answers, [None, None], laws)
+            self.error = max(self.error, Fraction(2 * above.error, UNIT))
+            self._verdicts[key] = Fraction(UNIT - above.value, UNIT), Fraction(above.value, UNIT)
+        return self._verdicts[key]
 
-    def _added(
-        self,
-        leaf: Mechanism,
-        secret: Secret,
-        public: Public,
-        query: Query,
-        by: tuple[Move, Noise, list[int]],
-    ) -> list[Step]:
-        move, noise, read = by
-        runs = self._answers(leaf, secret, public, query, (move, noise))
-        geometric = isinstance(move.kernel.law, DiscreteLaplace)
-        folded = self._folded and geometric and _counts_only(leaf)
+    def _added(self, asked: Asked, secret: Secret, read: list[int]) -> list[Step]:
+        noise, reached = asked.noise, asked.read(self._values)
+        window = range(min(reached) - noise.radius, max(reached) + noise.radius + 1)
+        runs = self._answers(asked, secret, window)
+        geometric = isinstance(asked.move.kernel.law, DiscreteLaplace)
+        folded = self._folded and geometric and _counts_only(asked.leaf)
         self.closed = self.closed and folded
-        sides = [_side(run, read) if geometric else None for run in runs]
-        ends = [
-            (None if i == 0 else run.low, None if i == len(runs) - 1 else run.high)
-            for i, run in enumerate(runs)
-        ]
-        laws = [
-            [
-                noise.between(
-                    None if low is None else low - value, None if high is None else high - value
-                )
-                for low, high in ends
-            ]
-            for value in read
-        ]
         cut = 0 if folded or noise.certain else 2 * self._cut
-        return self._paired([run.answer for run in runs], sides, laws, cut)
+        numbers = []
+        for value in read:
+            lows = [None, *(run.low - value for run in runs[1:])]
+            highs = [*(run.high - value for run in runs[:-1]), None]
+            law = [noise.between(low, high) for low, high in zip(lows, highs, strict=True)]
+            values, error = completed(law)
+            self.error = max(self.error, Fraction(error, UNIT) + cut)
+            numbers.append([Fraction(v, UNIT) for v in values])
+        return [
+            Step(run.answer, masses, _side(run, read) if geometric else None)
+            for run, *masses_ in zip(runs, *numbers, strict=True)
+            for masses in [(masses_[0], masses_[1])]
+        ]
 
-    def _answers(
-        self,
-        leaf: Mechanism,
-        secret: Secret,
-        public: Public,
-        query: Query,
-        by: tuple[Move, Noise],
-    ) -> list[Run]:
-        key = leaf, secret, public, query
+    def _answers(self, asked: Asked, secret: Secret, window: range) -> list[Run]:
+        key = asked.number, secret
         if key not in self._runs:
-            move, noise = by
-            read = [v if move.comparison is None else move.comparison(v) for v in self._values]
-            window = range(min(read) - noise.radius, max(read) + noise.radius + 1)
             if len(window) > _WIDEST:
                 raise ParameterError(
                     "mechanism",
@@ -152,30 +164,16 @@ class Kernels:
                     "that are listed: verify it with less noise, a larger epsilon",
                 )
             self.listed += len(window)
+            answer, public, query = asked.leaf.answer, asked.public, asked.query
             runs: list[Run] = []
             for k in window:
-                answer = leaf.answer(secret, public, query, (k,))
-                if runs and runs[-1].answer == answer:
+                given = answer(secret, public, query, (k,))
+                if runs and runs[-1].answer == given and isinstance(asked.move.kernel, Add):
                     runs[-1] = runs[-1]._replace(high=k)
                 else:
-                    runs.append(Run(k, k, answer))
+                    runs.append(Run(k, k, given))
             self._runs[key] = runs
         return self._runs[key]
-
-    def _paired(
-        self,
-        answers: list[Answer],
-        sides: Sequence[str | None],
-        laws: list[list[Mass]],
-        cut: Fraction | int = 0,
-    ) -> list[Step]:
-        numbers = []
-        for law in laws:
-            values, error = completed(law)
-            self.error = max(self.error, Fraction(error, UNIT) + cut)
-            numbers.append([Fraction(value, UNIT) for value in values])
-        pairs = zip(*numbers, strict=True)
-        return [Step(*step) for step in zip(answers, pairs, sides, strict=True)]
 
 
 def _counts_only(leaf: Mechanism) -> bool:

@@ -11,6 +11,9 @@ from interlace.core.finite import Adversary
 from interlace.core.finite.worst import WorstCase
 from interlace.verify.findings import Span
 
+#: What is shown of an adversary.
+_WIDE, _LONG = 90, 24
+
 Verdict = Literal["tight", "slack", "holds", "violated", "undecided"]
 
 
@@ -126,7 +129,7 @@ class Report:
         lines.append(
             f"a best adversary, delta {self.reached:.6g} at epsilon {self.reached_at:.6g}:"
         )
-        lines += [f"  {line}" for line in str(self.adversary).splitlines()]
+        lines += _tree(self.adversary)
         lines.append(
             f"{self.nodes:,} nodes, {self.seconds:.2g} s; cut and rounded: {self.distance:.2g} "
             "of the probability, which is in the intervals"
@@ -172,6 +175,13 @@ def _between(span: Span) -> str:
     if low == high or high - low <= 1e-12 * max(1.0, low):
         return f"{high:.12g}"
     return f"between {low:.9g} and {_short(high)}"
+
+
+def _tree(adversary: Adversary) -> list[str]:
+    drawn = str(adversary).splitlines()
+    shown = [f"  {line}" if len(line) <= _WIDE else f"  {line[:_WIDE]} …" for line in drawn]
+    more = f"  … {len(shown) - _LONG} more lines: print(report.adversary)"
+    return shown if len(shown) <= _LONG else [*shown[:_LONG], more]
 
 
 def _short(value: float) -> str:

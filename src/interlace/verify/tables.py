@@ -7,17 +7,13 @@ differ by from the mechanism is counted.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
-from typing import NamedTuple
 
 from interlace.core.errors import ParameterError, SessionHalted
 from interlace.core.finite import FinitePair
-from interlace.core.laws import Law
-from interlace.core.mechanisms.play import Secrets, State, openings, play, start
+from interlace.core.mechanisms.play import State, play, start
 from interlace.core.mechanisms.protocol import (
     Answer,
     Composite,
@@ -27,9 +23,10 @@ from interlace.core.mechanisms.protocol import (
     composite,
 )
 from interlace.core.queries import Query
-from interlace.verify.kernels import Kernels, Step
-from interlace.verify.noise import UNIT, Noise, completed
-from interlace.verify.questions import Plan, Question, described
+from interlace.verify.kernels import Asked, Kernels, Step
+from interlace.verify.opening import shape, window
+from interlace.verify.questions import Plan, Question
+from interlace.verify.responses import Kind, Way, responses
 
 Progress = Callable[[str, int, int], None]
 """Told what is done, and how much of how much."""
@@ -38,26 +35,9 @@ Progress = Callable[[str, int, int], None]
 _FINE, _COARSE = Fraction(1, 2**120), Fraction(1, 2**70)
 #: Answers that the mechanism is asked to give for one question after another.
 _MOST_ANSWERS = 5_000_000
-_MOST_SECRETS = 100_000
 #: Of nodes times secrets: what fits into memory.
 _MOST_WEIGHTS = 30_000_000
-
-
-class Kind(NamedTuple):
-    """Of ways whose answers have the same likelihood ratio and the same state after them."""
-
-    path: tuple[Answer, ...]
-    after: int
-    side: str
-
-
-class Way(NamedTuple):
-    """One way a round may go under one secret."""
-
-    answer: Answer
-    after: int
-    masses: tuple[Fraction, Fraction]
-    kind: Kind | None
+_ONE = Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -95,7 +75,9 @@ class System:
         values = sorted({v for question in questions for v in question.values})
         # A first look at the kernels tells how fine the window must be.
         self._kernels = Kernels(plan, values, _COARSE, folded=folded)
-        self._secrets, self._opening, self._opened = _opening(mechanism, _COARSE)
+        self._shape, laws = shape(mechanism)
+        self._secrets, self._opening, self._opened = window(laws, _COARSE)
+        self._plays: dict[tuple[int, Query, tuple[Answer, ...]], Asked | tuple[Answer, int]] = {}
         self._states: list[State] = []
         self._numbers: dict[Hashable, int] = {}
         self._tables: dict[tuple[int, str], Table] = {}
@@ -103,7 +85,8 @@ class System:
         self._number(start(mechanism))
         if folded and self._only_compares():
             self._kernels = Kernels(plan, values, _FINE, folded=folded)
-            self._secrets, self._opening, self._opened = _opening(mechanism, _FINE)
+            self._secrets, self._opening, self._opened = window(laws, _FINE)
+            self._plays.clear()
         self.pair = FinitePair.one_secret(
             lambda _bit: self._opening,
             lambda bit, secret, state, asked: self._table(state, asked).laws[bit][secret],
@@ -160,7 +143,7 @@ class System:
                     "its public state must follow from what it released: after equal answers it "
                     "differs",
                 )
-        names = _names(rows)
+        names = responses(rows)
         laws: tuple[list[dict[str, Fraction]], list[dict[str, Fraction]]] = ([], [])
         for row in rows:
             for bit, found in enumerate(laws):
@@ -178,9 +161,9 @@ class System:
 
     def _rows(self, state: int, question: Question) -> Iterator[list[Way]]:
         total = len(self._secrets)
-        for i, secrets in enumerate(self._secrets):
+        for i, draws in enumerate(self._secrets):
             before = self._kernels.listed
-            row = list(self._ways(secrets, state, question))
+            row = list(self._ways(draws, state, question))
             count = (self._kernels.listed - before + len(row)) * total
             if i == 0 and count > _MOST_ANSWERS:
                 raise ParameterError(
@@ -192,132 +175,65 @@ class System:
             self._progress(f"answers to {question}", i + 1, total)
             yield row
 
-    def _ways(self, secrets: Secrets, state: int, question: Question) -> Iterator[Way]:
+    def _ways(self, draws: tuple[int, ...], state: int, question: Question) -> Iterator[Way]:
         query = question.query(self._plan)
         waiting: list[tuple[Step, ...]] = [()]
         while waiting:
             script = waiting.pop()
-            recalled = iter(script)
-
-            def respond(
-                leaf: Mechanism,
-                secret: Secret,
-                public: Public,
-                asked: Query,
-                recalled: Iterator[Step] = recalled,
-            ) -> Answer:
-                step = next(recalled, None)
-                if step is None:
-                    raise _Unknown(leaf, secret, public, asked)
-                return step.answer
-
-            try:
-                answer, after = play(self._mechanism, secrets, self._states[state], query, respond)
-            except _Unknown as leaf:
-                steps = self._kernels.steps(*leaf.asked, question.values)
+            found = self._played(state, query, tuple(step.answer for step in script))
+            if isinstance(found, Asked):
+                secret = tuple(draws[i] for i in found.places)
+                steps = self._kernels.steps(found, secret, question.values)
                 waiting += [(*script, step) for step in reversed(steps)]
-                continue
-            self._depth = max(self._depth, len(script))
-            number = self._number(after)
-            masses = [math.prod(step.masses[bit] for step in script) for bit in (0, 1)]
-            path = tuple(step.answer for step in script[:-1])
-            side = script[-1].side if script else None
-            kind = None if side is None else Kind(path, number, side)
-            yield Way(answer, number, (Fraction(masses[0]), Fraction(masses[1])), kind)
+            else:
+                yield self._way(script, *found)
+
+    def _way(self, script: tuple[Step, ...], answer: Answer, number: int) -> Way:
+        self._depth = max(self._depth, len(script))
+        path = tuple(step.answer for step in script[:-1])
+        side = script[-1].side if script else None
+        kind = None if side is None else Kind(path, number, side)
+        first, second = (
+            math.prod((step.masses[bit] for step in script), start=_ONE) for bit in (0, 1)
+        )
+        return Way(answer, number, (first, second), kind)
+
+    def _played(
+        self, state: int, query: Query, answers: tuple[Answer, ...]
+    ) -> Asked | tuple[Answer, int]:
+        """The round where its leaves have given these answers: the leaf that is asked next, or
+        what is answered and the state after it. Secrets have no part in it."""
+        key = state, query, answers
+        if key not in self._plays:
+            self._plays[key] = self._play(state, query, answers)
+        return self._plays[key]
+
+    def _play(
+        self, state: int, query: Query, answers: tuple[Answer, ...]
+    ) -> Asked | tuple[Answer, int]:
+        recalled = iter(answers)
+
+        def respond(leaf: Mechanism, places: Secret, public: Public, asked: Query) -> Answer:
+            answer = next(recalled, None)
+            if answer is None:
+                raise _Unknown(leaf, places, public, asked)
+            return answer
+
+        try:
+            # In place of secrets the leaves hand on where theirs are.
+            answer, after = play(self._mechanism, self._shape, self._states[state], query, respond)
+        except _Unknown as unknown:
+            return self._kernels.asked(*unknown.asked)
+        return answer, self._number(after)
 
 
 class _Unknown(Exception):
     """A leaf's answer is needed that the script does not hold."""
 
-    def __init__(self, leaf: Mechanism, secret: Secret, public: Public, query: Query) -> None:
+    def __init__(self, leaf: Mechanism, places: Secret, public: Public, query: Query) -> None:
         super().__init__()
-        self.asked = leaf, secret, public, query
+        self.asked = leaf, places, public, query
 
 
 def _key(state: State) -> Hashable:
     return state.public, tuple(sorted((name, _key(c)) for name, c in state.children.items()))
-
-
-def _opening(
-    mechanism: Mechanism | Composite, cut: Fraction
-) -> tuple[list[Secrets], dict[int, Fraction], Fraction]:
-    """The secrets of a window, their weights, and how far these are off together."""
-    laws: list[Law] = []
-
-    def note(law: Law) -> Secret:
-        laws.extend([law] * law.size)
-        return tuple(range(len(laws) - law.size, len(laws)))
-
-    shape = openings(mechanism, note)
-    ranges, numbers, off = [], [], Fraction(0)
-    for law in laws:
-        noise = Noise(law, cut)
-        window = range(-noise.radius, noise.radius + 1)
-        ranges.append(window)
-        values, error = completed([noise.between(z, z) for z in window])
-        numbers.append([Fraction(value, UNIT) for value in values])
-        # What is left out is given to the greatest weight.
-        off += Fraction(error, UNIT) + (0 if noise.certain else 2 * cut)
-    count = math.prod(map(len, ranges))
-    if count > _MOST_SECRETS:
-        raise ParameterError(
-            "mechanism",
-            f"about {count:.1g} secrets would be looked at, more than {_MOST_SECRETS:,}: verify it "
-            "with less noise at its opening, a larger epsilon",
-        )
-    secrets = [_filled(shape, draws) for draws in product(*ranges)]
-    weights = {i: math.prod(w, start=Fraction(1)) for i, w in enumerate(product(*numbers))}
-    return secrets, weights, off
-
-
-def _filled(shape: Secrets, draws: tuple[int, ...]) -> Secrets:
-    if isinstance(shape, Mapping):
-        return {name: _filled(part, draws) for name, part in shape.items()}
-    return tuple(draws[i] for i in shape)
-
-
-def _names(rows: list[list[Way]]) -> dict[Answer, str]:
-    """A response for each answer, one for all those that may go together."""
-    together = _together(rows)
-    names: dict[Answer, str] = {}
-    taken: set[str] = set()
-    for way in (way for row in rows for way in row):
-        if way.answer in names:
-            continue
-        members, text = {way.answer}, described(way.answer)
-        if way.kind in together:
-            members = together[way.kind]
-            text = _ranged(members, way.kind.side)
-        while text in taken:
-            text += "'"
-        taken.add(text)
-        names |= dict.fromkeys(members, text)
-    return names
-
-
-def _together(rows: list[list[Way]]) -> dict[Kind, set[Answer]]:
-    """The answers of each kind, where under every secret they are all possible, each in this one
-    way; or none of them is."""
-    kinds: dict[Kind, set[Answer]] = {}
-    for way in (way for row in rows for way in row):
-        if way.kind is not None:
-            kinds.setdefault(way.kind, set()).add(way.answer)
-    found = {kind: answers for kind, answers in kinds.items() if len(answers) > 1}
-    for row in rows:
-        times = Counter(way.answer for way in row)
-        own: dict[Kind | None, set[Answer]] = {}
-        for way in row:
-            if times[way.answer] == 1:
-                own.setdefault(way.kind, set()).add(way.answer)
-        for kind, answers in list(found.items()):
-            if own.get(kind, set()) != answers and answers & times.keys():
-                del found[kind]
-    return found
-
-
-def _ranged(answers: set[Answer], side: str) -> str:
-    def place(answer: Answer) -> tuple[int, ...]:
-        return answer.value if isinstance(answer.value, tuple) else (answer.value,)
-
-    first = min(answers, key=place) if side == "or more" else max(answers, key=place)
-    return f"{described(first)} {side}"
