@@ -12,6 +12,7 @@ from rich.console import Console
 import interlace
 from interlace.cli.certify import certify, check
 from interlace.cli.expression import read_expression, read_number
+from interlace.cli.verify import verify as verify_command
 from interlace.core.composition import compose
 from interlace.core.errors import InterlaceError
 
@@ -35,6 +36,7 @@ def main() -> None:
 
 main.add_command(certify)
 main.add_command(check)
+main.add_command(verify_command)
 
 
 @main.command()

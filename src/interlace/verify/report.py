@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from interlace.core.finite import Adversary
 from interlace.core.finite.worst import WorstCase
-from interlace.verify.findings import Span
+from interlace.core.guarantees import Guarantee
+from interlace.verify.findings import Findings, Span
 
 #: What is shown of an adversary.
 _WIDE, _LONG = 90, 24
@@ -90,7 +91,8 @@ class Report:
     ``points`` hold the curve, ``parts`` the same for a composite's parts under an adversary that
     interleaves them at will. ``adversary`` is a best one, worth ``reached`` = delta at its
     ``reached_at`` = epsilon, as an independent function evaluates it. ``distance`` is how much of
-    the probability the finite ``pair`` may be off; it is in all intervals. ``verdict``:
+    the probability the finite ``pair`` may be off; it is in all intervals. ``findings.delta`` gives
+    the interval at any epsilon. ``verdict``:
 
     - violated: some lower end is above the claim, and ``attack`` proves it;
     - tight: the claim is reached up to ``tolerance``; slack: it is nowhere near;
@@ -99,7 +101,7 @@ class Report:
     """
 
     mechanism: str
-    claim: str
+    claim: Guarantee
     verdict: Verdict
     tolerance: float
     rounds: int
@@ -113,7 +115,12 @@ class Report:
     distance: float
     nodes: int
     seconds: float
-    pair: WorstCase
+    findings: Findings
+
+    @property
+    def pair(self) -> WorstCase:
+        """The finite systems, exact: to certify, to interleave, to ask for more."""
+        return self.findings.pair
 
     def __str__(self) -> str:
         lines = [
@@ -140,7 +147,7 @@ class Report:
         """As plain values, for ``json.dumps``."""
         return {
             "mechanism": self.mechanism,
-            "claim": self.claim,
+            "claim": str(self.claim),
             "verdict": self.verdict,
             "tolerance": self.tolerance,
             "rounds": self.rounds,

@@ -97,7 +97,7 @@ def verify(
     told("the best adversary", 1, 1)
     return Report(
         mechanism=repr(mechanism),
-        claim=str(claimed),
+        claim=claimed,
         verdict=verdict,
         tolerance=float(width),
         rounds=count,
@@ -111,7 +111,7 @@ def verify(
         distance=float_up(found.distance),
         nodes=len(found.pair.graph()),
         seconds=time.monotonic() - began,
-        pair=found.pair,
+        findings=found,
     )
 
 
