@@ -42,7 +42,7 @@ from interlace.core.composition.filters import Budget, Filter
 from interlace.core.errors import NotFound, ParameterError
 from interlace.core.exact import Real, rational
 from interlace.engines.duckdb.sources import Source
-from interlace.ledger import ACCOUNT, SESSION, Event, Head, Ledger, SQLiteLedger
+from interlace.ledger import ACCOUNT, SESSION, Event, Head, Ledger, Reads, SQLiteLedger
 from interlace.query.columns import Column
 from interlace.query.schema import Dataset
 
@@ -286,9 +286,9 @@ class Centre:
         assert account is not None
         expires = AccountRecord.read(account).expires
 
-        def check() -> None:
-            check_account(self._ledger, record.account)
-            check_session(self._ledger, record.id, event.seq)
+        def check(reads: Reads) -> None:
+            check_account(reads, record.account)
+            check_session(reads, record.id, event.seq)
 
         host = Host(
             parse=lambda sql: datasets.plan(name, sql),

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from interlace.centre.records import Round, SessionRecord
 from interlace.core.mechanisms.play import State, start
+from interlace.ledger import Reads
 from interlace.query.plan import Plan
 
 Read = Callable[[Plan], tuple[int, ...]]
@@ -57,4 +58,4 @@ class Host:
     #: When the account ends by itself.
     expires: datetime | None
     #: Raises Closed or SessionVoid when it is recorded that the session answers nothing more.
-    check: Callable[[], None]
+    check: Callable[[Reads], None]

@@ -201,7 +201,8 @@ class Session:
     def _store(self, drawn: Drawn) -> None:
         """Commit a round: state and answer are one event, durable before the answer leaves (R6).
 
-        If that fails, the round waits: drawing it again would be rejection sampling.
+        If that fails, the round waits: drawing it again would be rejection sampling. If the
+        session has ended meanwhile, it waits for ever.
         """
         mark, self._live.mark = self._live.mark, None
         seq = self._ledger.append(
@@ -212,6 +213,8 @@ class Session:
             round=drawn.round,
             key=drawn.key,
             body=drawn.done.body(leaves(self.mechanism)),
+            mark=mark,
+            check=self._host.check,  # it may have ended while it read
             before_commit=lambda: reach("ask.before-commit"),
         )
         reach("ask.after-commit")
@@ -228,7 +231,7 @@ class Session:
         check_expiry(self.account, self._host.expires)
         mark = self._ledger.mark()
         if mark != self._live.mark:
-            self._host.check()
+            self._host.check(self._ledger)
             self._read_on()
             self._live.mark = mark
 

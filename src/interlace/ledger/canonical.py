@@ -69,8 +69,7 @@ def _is_plain(value: object, depth: int) -> bool:
     if kind is dict:
         items = cast("dict[object, object]", value).items()
         return all(
-            type(key) is str and key.isascii() and _is_plain(item, depth + 1)
-            for key, item in items
+            type(key) is str and key.isascii() and _is_plain(item, depth + 1) for key, item in items
         )
     if kind is list or kind is tuple:
         return all(_is_plain(item, depth + 1) for item in cast("list[object]", value))

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from interlace.core.errors import AlreadyRecorded, LedgerError, NameTaken
+from interlace.core.errors import AlreadyRecorded, Closed, LedgerError, NameTaken, SessionVoid
 from interlace.ledger.forks import forget_at_fork
 from interlace.ledger.rows import Row
 from interlace.ledger.transaction import NotHeld, SQLTransaction
@@ -25,18 +25,25 @@ _MOST = 256
 #: In seconds, for a commit that is under way when its caller is interrupted, or at the end.
 _PATIENCE = 10
 
+#: What is wrong with one event alone.
+_OF_ONE = (AlreadyRecorded, NameTaken, NotHeld, Closed, SessionVoid)
+
 Begin = Callable[[], AbstractContextManager[SQLTransaction]]
 
 
-def nothing() -> None:
+Check = Callable[[SQLTransaction], None]
+
+
+def nothing(*_: object) -> None:
     """What is done before a commit unless something is asked for."""
 
 
 class _Entry:
     """One event that waits to be committed, and what became of it."""
 
-    def __init__(self, row: Row, before_commit: Callable[[], None]) -> None:
+    def __init__(self, row: Row, check: Check, before_commit: Callable[[], None]) -> None:
         self.row = row
+        self.check = check
         self.before_commit = before_commit
         self.thread = threading.get_ident()
         self.withdrawn = False
@@ -83,9 +90,15 @@ class Group:
         self._ender = weakref.finalize(self, self._entries.put, None)
         self._ender.atexit = False  # what is called at the end of the process may append still
 
-    def append(self, row: Row, before_commit: Callable[[], None]) -> int:
-        """Add the event and return its number; durable when this returns."""
-        entry = _Entry(row, before_commit)
+    def append(
+        self, row: Row, check: Check = nothing, before_commit: Callable[[], None] = nothing
+    ) -> int:
+        """Add the event and return its number; durable when this returns.
+
+        ``check`` is called before, inside the transaction; what it raises of a session's or an
+        account's end is this event's alone.
+        """
+        entry = _Entry(row, check, before_commit)
         if not self._handed_over(entry):
             _commit([entry], self._begin)
         return entry.result()
@@ -161,8 +174,9 @@ def _added(transaction: SQLTransaction, entry: _Entry) -> int | BaseException:
     if entry.withdrawn:
         return _withdrawn()
     try:
+        entry.check(transaction)
         return int(transaction.add(entry.row, entry.thread)[0])
-    except (AlreadyRecorded, NameTaken, NotHeld) as error:
+    except _OF_ONE as error:
         return error
 
 

@@ -130,15 +130,24 @@ class Ledger(Reads, Protocol):
         """Which ledger this is: text that no other ledger has, but copies of it keep."""
 
     def append(
-        self, kind: str, *, before_commit: Callable[[], None] = ..., **columns: Unpack[Columns]
+        self,
+        kind: str,
+        *,
+        mark: int | None = None,
+        check: Callable[[Reads], None] = ...,
+        before_commit: Callable[[], None] = ...,
+        **columns: Unpack[Columns],
     ) -> int:
         """Add one event that needs to read nothing first, and return its number; it is durable
         when this returns.
 
         Events that several threads append at a time are committed together, which spares all
-        but one of them the wait for the disk. ``before_commit`` is called, perhaps by another
-        thread, when they are about to be committed. Raises as ``Transaction.append`` does,
-        LedgerError too if nothing was committed or if it is not known.
+        but one of them the wait for the disk. If others may have recorded anything since
+        ``mark``, or without one, ``check`` is called with all that precedes the event: it may
+        raise Closed or SessionVoid, and nothing is recorded then. ``before_commit`` is called
+        when the events are about to be committed; both perhaps by another thread. Raises as
+        ``Transaction.append`` does, LedgerError too if nothing was committed or if it is not
+        known.
         """
 
     def mark(self) -> int:

@@ -21,7 +21,7 @@ from interlace.ledger import statements
 from interlace.ledger.canonical import follow, genesis
 from interlace.ledger.group import Begin, Group, nothing
 from interlace.ledger.holds import Holds, in_folder, tidy
-from interlace.ledger.interface import Columns, Head
+from interlace.ledger.interface import Columns, Head, Reads
 from interlace.ledger.locks import exclusive
 from interlace.ledger.rows import checked_row
 from interlace.ledger.sqlite import schema
@@ -111,6 +111,8 @@ class SQLiteLedger(SQLReads):
         self,
         kind: str,
         *,
+        mark: int | None = None,
+        check: Callable[[Reads], None] = nothing,
         before_commit: Callable[[], None] = nothing,
         **columns: Unpack[Columns],
     ) -> int:
@@ -118,7 +120,7 @@ class SQLiteLedger(SQLReads):
         row = checked_row(kind, **columns)
         if self._writer.mine(_LOCK):
             raise LedgerError("this thread is inside a transaction: append by that")
-        return self._group.append(row, before_commit)
+        return self._group.append(row, partial(self._watch.check, mark, check), before_commit)
 
     def mark(self) -> int:
         """Another number whenever others may have recorded anything since; see the interface."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from interlace.ledger.forks import forget_at_fork
 from interlace.ledger.group import Begin
+from interlace.ledger.interface import Reads
 from interlace.ledger.sqlite.connections import Connections, run
 from interlace.ledger.statements import head_seq
 from interlace.ledger.transaction import SQLTransaction
@@ -54,16 +55,23 @@ class Watch:
             self._mark += 1
         self._known = number
 
+    def check(
+        self, mark: int | None, check: Callable[[Reads], None], transaction: SQLTransaction
+    ) -> None:
+        """In an own transaction: check again what was found under ``mark``, if need be."""
+        if mark != self._mark:  # which nobody else changes meanwhile
+            check(transaction)
+
     @contextlib.contextmanager
     def own(self, begin: Begin) -> Iterator[SQLTransaction]:
         """A transaction of which all events are this process's own. Under the writers' lock:
         nobody else may write before it is known here whether it was committed."""
         try:
             with begin() as transaction:
-                start = transaction.head().seq
+                with self._guard:
+                    self._advance(transaction.head().seq)
                 yield transaction
                 with self._guard:
-                    self._advance(start)
                     self._reached = transaction.head().seq
         except BaseException:
             with self._guard:
