@@ -53,7 +53,6 @@ class DuckDBEngine:
         self._closed = False
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._idle: list[Reader] = []
-        weakref.finalize(self, _end_all, self._idle)
         _engines.add(self)
 
     def read(self, plan: Plan) -> tuple[int, ...]:
@@ -87,7 +86,8 @@ class DuckDBEngine:
         with self._lock:
             self._closed = True
             self._connection = None  # not closed: DuckDB would take its cursors along
-        _end_all(self._idle)
+        while self._idle:
+            self._idle.pop().end()
 
     def _current(self) -> duckdb.DuckDBPyConnection:
         with self._lock:
@@ -137,11 +137,6 @@ class DuckDBEngine:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
         self._connection = None
         self._idle.clear()  # their threads are gone
-
-
-def _end_all(readers: list[Reader]) -> None:
-    while readers:
-        readers.pop().end()
 
 
 def _settings(path: Path) -> Settings:

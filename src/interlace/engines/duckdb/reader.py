@@ -31,34 +31,40 @@ class _Job:
 
 
 class Reader:
-    """One thread and one cursor, for one caller at a time; the cursor closes with ``end``."""
+    """One thread and one cursor, for one caller at a time. Both end with ``end``, or when nobody
+    has the reader any more."""
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
         self.cursor = cursor
-        #: False once a statement had to be interrupted: an interrupt could hit the next one.
+        #: False while a statement runs, and once one had to be interrupted: the interrupt could
+        #: hit the next one.
         self.usable = True
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         arguments = (cursor, self._jobs)
         self._thread = threading.Thread(
             target=_run, args=arguments, name="interlace read", daemon=True
         )
-        self._thread.start()
         self._job: _Job | None = None
+        self._ender = weakref.finalize(self, self._jobs.put, None)
+        self._ender.atexit = False  # what is called at the end of the process may read still
         _readers.add(self)
+        self._thread.start()
 
     def fetch(self, statement: str, seconds: float) -> tuple[Any, ...] | None:
         """The one row of a statement; None if it fails or takes longer than ``seconds``."""
         job = self._job = _Job(statement)
-        self._jobs.put(job)
+        self.usable = False
         try:
+            self._jobs.put(job)
             job.done.wait(seconds)
         finally:
-            if not job.done.is_set():
+            if job.done.is_set():
+                self.usable = True
+            else:
                 self._interrupt(job)
         return job.row
 
     def _interrupt(self, job: _Job) -> None:
-        self.usable = False
         for _ in range(_PATIENCE):
             # Again and again: one that comes before the statement began goes unheard.
             with contextlib.suppress(duckdb.Error):
@@ -68,7 +74,7 @@ class Reader:
 
     def end(self) -> None:
         """Close the cursor, once the statement that runs has ended; does not wait for that."""
-        self._jobs.put(None)
+        self._ender()
         if self._job is None or self._job.done.is_set():
             self._thread.join()
 
