@@ -25,7 +25,7 @@ def draw(report: Report) -> str:
     >>> draw(verify(Laplace(scale=1))).count("<polyline")
     2
     """
-    last = 1.15 * max([p.at for p in report.points if p.kind == "delta"] + [0.1])
+    last = 1.15 * max([float(p.at) for p in report.points if p.kind == "delta"] + [0.1])
     places = [last * i / _STEPS for i in range(_STEPS + 1)]
     worst = [(e, report.findings.delta(Fraction(e))[1]) for e in places]
     claimed = [(e, report.claim.delta(e)) for e in places]

@@ -27,14 +27,14 @@ class Point:
     """
 
     kind: Literal["delta", "epsilon"]
-    at: float
+    at: Fraction
     claimed: float
     worst: Span
 
     def __str__(self) -> str:
         other = "epsilon" if self.kind == "delta" else "delta"
         return (
-            f"{self.kind} at {other} {self.at:.6g}: {_between(self.worst)}, "
+            f"{self.kind} at {other} {float(self.at):.6g}: {_between(self.worst)}, "
             f"claimed {_short(self.claimed)}"
         )
 
@@ -42,7 +42,7 @@ class Point:
         """As plain values; an infinite one is the text "inf"."""
         low, high = self.worst
         named = {"claimed": self.claimed, "lower": low, "upper": high}
-        return {"kind": self.kind, "at": self.at} | {n: _plain(v) for n, v in named.items()}
+        return {"kind": self.kind, "at": float(self.at)} | {n: _plain(v) for n, v in named.items()}
 
 
 @dataclass(frozen=True)

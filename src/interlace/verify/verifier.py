@@ -196,10 +196,10 @@ def _points(
     points = []
     for i, epsilon in enumerate(epsilons):
         told("the worst case", i, len(epsilons) + 1)
-        points.append(Point("delta", float(epsilon), claimed.delta(epsilon), found.delta(epsilon)))
+        points.append(Point("delta", epsilon, claimed.delta(epsilon), found.delta(epsilon)))
     told("the worst case", len(epsilons), len(epsilons) + 1)
     upper = claimed.epsilon(at)
-    points.append(Point("epsilon", float(at), upper, found.epsilon(at, upper)))
+    points.append(Point("epsilon", at, upper, found.epsilon(at, upper)))
     told("the worst case", len(epsilons) + 1, len(epsilons) + 1)
     return points
 
@@ -207,7 +207,7 @@ def _points(
 def _attack(found: Findings, points: list[Point]) -> Attack | None:
     for point in points:
         if point.worst[0] > point.claimed:
-            epsilon, delta = point.at, point.claimed
+            epsilon, delta = point.at, Fraction(point.claimed)
             if point.kind == "epsilon":
                 epsilon, delta = delta, epsilon
             attack = _witness(found, epsilon, delta)
@@ -216,8 +216,8 @@ def _attack(found: Findings, points: list[Point]) -> Attack | None:
     return None
 
 
-def _witness(found: Findings, epsilon: float, delta: float) -> Attack | None:
-    factor = factors(Fraction(epsilon))[1]
+def _witness(found: Findings, epsilon: Fraction, delta: Fraction) -> Attack | None:
+    factor = factors(epsilon)[1]
     adversary = found.pair.worst_adversary(exp_epsilon=factor)
     first = adversary.first
     event = []
@@ -228,9 +228,9 @@ def _witness(found: Findings, epsilon: float, delta: float) -> Attack | None:
             p, q = p + own, q + other
             event.append((own, history))
     low, high = float_down(max(p - found.distance, Fraction(0))), float_up(q + found.distance)
-    if Fraction(low) <= factor * Fraction(high) + Fraction(delta):
+    if Fraction(low) <= factor * Fraction(high) + delta:
         return None
     event.sort(key=lambda pair: pair[0], reverse=True)
     listed = islice((history for _, history in event), _LISTED)
     shown = tuple(tuple((str(x), str(y)) for x, y in history) for history in listed)
-    return Attack(adversary, epsilon, delta, low, high, shown)
+    return Attack(adversary, float(epsilon), float(delta), low, high, shown)
