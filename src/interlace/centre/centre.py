@@ -291,7 +291,7 @@ class Centre:
             check_session(reads, record.id, event.seq)
 
         host = Host(
-            parse=lambda sql: datasets.plan(name, sql),
+            parse=lambda sql: datasets.plan(record.account, name, sql),
             read=lambda plan: datasets.read(record.account, name, plan),
             stored=self._outside.heads.follow,
             expires=expires,

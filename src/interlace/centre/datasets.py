@@ -27,8 +27,10 @@ from interlace.query.parse import parse
 from interlace.query.plan import Plan
 from interlace.query.schema import Dataset
 
-_PLANS_REMEMBERED = 4096
-_VALUES_REMEMBERED = 4096
+#: How many plans are remembered, and how many values. The longest questions take half a
+#: megabyte each. Not for all accounts together: how long it takes to parse or to read would
+#: tell what others have asked.
+_REMEMBERED = 1024
 
 
 class Datasets:
@@ -41,8 +43,8 @@ class Datasets:
         self._engines: dict[str, Engine] = {}
         self._closed = False
         self._found = lru_cache(None)(self._find)
-        self.plan = lru_cache(_PLANS_REMEMBERED)(self._plan)
-        self._read = lru_cache(_VALUES_REMEMBERED)(self._value)
+        self._parsed = lru_cache(_REMEMBERED)(self._parse)
+        self._read = lru_cache(_REMEMBERED)(self._value)
 
     def close(self) -> None:
         """Give up the engines; running reads may end, later ones raise EngineError."""
@@ -90,8 +92,7 @@ class Datasets:
     def read(self, account: str, name: str, plan: Plan) -> tuple[int, ...]:
         """The exact answer to a plan, for an account. Raises EngineError.
 
-        Read once for the account, and remembered: a snapshot does not change. Not for all
-        accounts together: how long an answer takes would tell what others have asked.
+        Read once for the account, and remembered: a snapshot does not change.
         """
         if self._closed:
             raise LedgerError("the centre was closed: open it again")
@@ -118,7 +119,12 @@ class Datasets:
         record = self.find(name)
         return Snapshot(record.dataset, self._folder / record.file, record.digest)
 
-    def _plan(self, name: str, sql: str) -> Plan:
+    def plan(self, account: str, name: str, sql: str) -> Plan:
+        """What a question comes to, for an account. Raises QueryRefused."""
+        return self._parsed(account, name, sql)
+
+    def _parse(self, account: str, name: str, sql: str) -> Plan:
+        del account
         return parse(sql, self.find(name).dataset)
 
     def find(self, name: str) -> DatasetRecord:
