@@ -69,8 +69,8 @@ CASES = {
         ReleasesCompared(epsilon=2), SparseVector(epsilon=2), 4, DOWNWARDS
     ),
     "Alg. 4, noise without the cut-off": Case(
-        ForgetsCutoff(epsilon=1, cutoff=2, threshold_share=HALF / 2),
-        SparseVector(epsilon=1, cutoff=2, threshold_share=HALF / 2),
+        ForgetsCutoff(epsilon=2, cutoff=2, threshold_share=HALF / 2),
+        SparseVector(epsilon=2, cutoff=2, threshold_share=HALF / 2),
         4,
     ),
     "Alg. 5, comparisons without noise": Case(
@@ -89,8 +89,8 @@ CASES = {
         GuessReusing(CHECKED), CHECKED, 5, GUESSES
     ),
     "it halts one pass too late": Case(
-        HaltsLate(epsilon=1, threshold_share=HALF / 2),
-        SparseVector(epsilon=1, threshold_share=HALF / 2),
+        HaltsLate(epsilon=2, threshold_share=HALF / 2),
+        SparseVector(epsilon=2, threshold_share=HALF / 2),
         4,
     ),
     "> for >= in what is charged": Case(
@@ -154,11 +154,11 @@ def test_without_query_noise_an_answer_tells_the_neighbour() -> None:
 
 def test_noise_without_the_cutoff_loses_no_more_than_its_authors_say() -> None:
     # LSL17: (1 + 6c) epsilon / 4.
-    once = verify(ForgetsCutoff(epsilon=1, threshold_share=HALF / 2), rounds=4)
+    once = verify(ForgetsCutoff(epsilon=2, threshold_share=HALF / 2), rounds=4)
     twice = caught("Alg. 4, noise without the cut-off")
     for cutoff, report in enumerate((once, twice), 1):
         low, high = greatest(report)
-        assert 1 < low <= high <= (1 + 6 * cutoff) / 4
+        assert 2 < low <= high <= 2 * (1 + 6 * cutoff) / 4
 
 
 def test_without_a_cutoff_every_pair_of_queries_costs_half_epsilon() -> None:
@@ -171,7 +171,7 @@ def test_without_a_cutoff_every_pair_of_queries_costs_half_epsilon() -> None:
 
 def test_telling_the_compared_noise_costs_with_every_query() -> None:
     # FORMULAS 10: (m - 1) times 1/scale at m + 1 queries; with a window of values even m + 1.
-    broken = ReleasesCompared(epsilon=2)
+    broken = ReleasesCompared(epsilon=4)
     scale = broken.query_noise().scale
     for rounds in (2, 3):
         told = verify(broken, rounds=rounds, values=DOWNWARDS)
@@ -182,7 +182,7 @@ def test_telling_the_compared_noise_costs_with_every_query() -> None:
 
 def test_one_pass_more_costs_no_more_than_one_pass_more() -> None:
     low, high = greatest(caught("it halts one pass too late"))
-    assert 1 < low <= high <= 1 / 4 + 2 * 3 / 4
+    assert 2 < low <= high <= 2 / 4 + 2 * 6 / 4
 
 
 def test_above_for_at_least_is_a_threshold_one_further_up_and_costs_nothing() -> None:
@@ -267,13 +267,13 @@ def enumerated(mechanism: NoisyMax, scores: tuple[tuple[tuple[int, ...], tuple[i
 def test_a_noisy_maximum_needs_twice_the_scale() -> None:
     # One unit raises the first candidate and lowers the second.
     scores = tuple(((gap, 0), (gap - 1, 1)) for gap in (-3, 0, 1))
-    broken = enumerated(NoisyMax(ONE, factor=1), scores)
-    e = Fraction(Interval.of(1).exp().upper)
+    broken = enumerated(NoisyMax(TWO, factor=1), scores)
+    e = Fraction(Interval.of(2).exp().upper)
     attack = broken.worst_adversary(exp_epsilon=e)
     beyond = max(Fraction(broken.law(bit, (), q)[None]) for bit in (0, 1) for q in scores)
     assert beyond < Fraction(1, 10**5)
     assert evaluate(attack, broken, exp_epsilon=e) > Fraction(1, 1000) > beyond * (1 + e)
-    sound = enumerated(NoisyMax(ONE, factor=2), scores)
+    sound = enumerated(NoisyMax(TWO, factor=2), scores)
     assert sound.delta(exp_epsilon=e) <= Fraction(1, 10**5)
 
 
