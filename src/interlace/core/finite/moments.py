@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 
 from interlace.core.finite.fold import Game, Number, Value, numeric
-from interlace.core.interval import Interval
+from interlace.core.interval import DOWN, UP, Interval
 
 #: Rounded leaves are multiples of 2**-512.
 _ONE = 2**512
+_DECIMAL_ONE = Decimal(_ONE)
 #: Whole orders up to this are powers of integers; others go through logarithms.
 _POWERS = 8
 _LogOf = Callable[[Number, int], Interval]
@@ -107,9 +109,9 @@ def _divide(above: Number, below: Number, *, up: bool) -> int:
 
 
 def _integer(value: Interval, *, up: bool) -> int:
-    if up:
-        return math.ceil(Fraction(value.upper) * _ONE)
-    return math.floor(Fraction(value.lower) * _ONE)
+    # Not by way of a Fraction: an end next to an exact 0 has 10**18 zeros behind its point.
+    end, context = (value.upper, UP) if up else (value.lower, DOWN)
+    return int(context.multiply(end, _DECIMAL_ONE).to_integral_value(context.rounding, context))
 
 
 def _logarithms() -> _LogOf:
