@@ -33,8 +33,8 @@ _RATIOS = tuple(map(Fraction, ("1", "1", "11/10", "3/2", "2", "3", "10")))
 _SHARES = tuple(map(Fraction, ("0", "1/1000", "1/10", "1/2")))
 #: Tuples of histories of one trial.
 _JOINT, _SINGLE = 800, 900
-_ORDERS = tuple(map(Fraction, ("3/2", "2", "3", "4", "8")))
-_OMEGAS: tuple[Order, ...] = (Fraction(2), Fraction(4), math.inf, math.inf)
+_ORDERS = tuple(map(Fraction, ("1", "5/4", "3/2", "2", "3", "4", "8")))
+_OMEGAS: tuple[Order, ...] = (Fraction(3, 2), Fraction(2), Fraction(4), math.inf, math.inf)
 
 
 def run(
