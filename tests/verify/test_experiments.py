@@ -36,7 +36,7 @@ from tests.effort import examples
 
 ONE, THREE = Fraction(1), Fraction(3)
 SMALL = {"theorem1": 40, "theorem2": 15, "theorem3": 12, "corollary1": 12}
-LARGE = {"theorem1": 10_000, "theorem2": 2_000, "theorem3": 2_000, "corollary1": 2_000}
+LARGE = {"theorem1": 4_000, "theorem2": 1_000, "theorem3": 2_000, "corollary1": 800}
 
 
 def wrong(trial: Callable[[Random], Trial], trials: int = 40) -> Outcome:
