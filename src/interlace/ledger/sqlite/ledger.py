@@ -79,8 +79,9 @@ class SQLiteLedger(SQLReads):
                 f"cannot keep a ledger in {self._folder}: {error.strerror}: it needs a folder "
                 "that this user can write to"
             ) from error
+        # None of the parts knows this object, or the thread of the group would keep it alive.
         self._names = Holds(in_folder(self._folder / _HOLDS))
-        self._writer = Holds(lambda name: str(self._folder / name))
+        self._writer = Holds(partial("{}/{}".format, self._folder))
         self._connections = Connections(database)
         try:
             self._id = self._check()
@@ -88,7 +89,6 @@ class SQLiteLedger(SQLReads):
             self._connections.close()
             raise
         self._genesis = genesis(self._id)
-        # Of its parts and not of this object, which its thread would otherwise keep alive.
         self._begin = partial(_begun, self._connections, self._names.held, self._genesis)
         self._watch = Watch(self._connections)
         own = partial(self._watch.own, self._begin)
