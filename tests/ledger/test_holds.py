@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from interlace.core.errors import LedgerError
-from interlace.ledger import SQLiteLedger
+from interlace.ledger import SQLiteLedger, locks
 from interlace.ledger.holds import _KEPT
 from tests.contracts import ledgers
 
@@ -77,3 +80,36 @@ def test_what_killed_processes_left_is_taken_away(tmp_path: Path) -> None:
             pass
         SQLiteLedger(tmp_path).close()
         assert list((tmp_path / "locks").iterdir()) == []
+
+
+def test_a_file_that_was_let_go_meanwhile_is_not_held(tmp_path: Path) -> None:
+    """As the thread of the commits may find, of a thread that was interrupted: no error, which
+    would end what is committed with it."""
+    path = str(tmp_path / "lock")
+    descriptor = locks.locked(path)
+    assert locks.is_still(path, descriptor)
+    locks.drop(descriptor)
+    assert not locks.is_still(path, descriptor)
+
+
+def test_the_collector_may_drop_files_while_one_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger that nobody has any more is found by the collector, at any moment."""
+    descriptors, opened = locks._descriptors, os.open
+    with tempfile.TemporaryDirectory() as folder:
+        first = descriptors.take(f"{folder}/first")
+
+        def collect(path: str, flags: int, mode: int) -> int:
+            descriptors.drop(first)
+            return opened(path, flags, mode)
+
+        taken = list[int]()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", collect)
+            thread = threading.Thread(
+                target=lambda: taken.append(descriptors.take(f"{folder}/second")), daemon=True
+            )
+            thread.start()
+            thread.join(20)
+        assert len(taken) == 1
+        assert descriptors.file(first) is None or first == taken[0]
+        descriptors.drop(taken[0])
