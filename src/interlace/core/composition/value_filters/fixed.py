@@ -130,12 +130,12 @@ def _shifted(low: int, high: int, by: int) -> Pair:
 def exp(x: Pair, bits: int) -> Pair:
     """e^x of an enclosure: e^(x + d) <= e^x (1 + 2 d) for d <= 1.
 
-    Raises OutOfReach where it is wider than 1/4 or above ``FARTHEST``; far below it encloses.
+    Raises OutOfReach where it is wider than 1/4 or above ``FARTHEST``; below it is near 0.
     """
-    if x[1] - x[0] > 1 << bits - 2 or x[1] > FARTHEST << bits:
+    if x[1] < -FARTHEST << bits:
+        return 0, exp_at(-FARTHEST << bits, bits)[1]
+    if x[1] - x[0] > 1 << bits - 2 or x[1] > FARTHEST << bits or x[0] < -FARTHEST << bits:
         raise OutOfReach
-    if x[0] < -FARTHEST << bits:
-        return 0, exp_at(-FARTHEST + 1 << bits, bits)[1]
     low, high = exp_at(x[0], bits)
     width = x[1] - x[0]
     return max(low, 0), high + (2 * high * width >> bits) + 1 if width else high

@@ -107,7 +107,7 @@ def _precision(start: Floats, lost: float) -> int:
     root = math.sqrt(w)
     z = t / root
     after = max(w - lost, w * 1e-9)
-    scale = max(lost, 1e-80) * max(proposals.slope(*start, after), 1e-80)
+    scale = max(lost, 1e-80) * max(proposals.slope(*start, after), 1e-80) if lost < w else 1.0
     needed = 36 - math.log2(scale) + math.log2((1 + z) * (1 + z / root) * (1 + 1 / root))
     return min(max(64, 16 * math.ceil(needed / 16)), _MOST_BITS)
 
