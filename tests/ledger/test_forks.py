@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -139,19 +140,28 @@ def test_two_forks_do_not_end_each_others_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second fork begins while the first one lets the ledgers go on."""
-    after, tried = Connections.after_fork_in_parent, list[threading.Thread]()
-    let_go = list[Connections]()
+    before, after = Connections.before_fork, Connections.after_fork_in_parent
+    rests, goes_on = list[Connections](), list[Connections]()
+    half, tried = threading.Event(), list[threading.Thread]()
 
-    def slowly(self: Connections) -> None:
+    def rest(self: Connections) -> None:
+        rests.append(self)
+        if len(rests) == 4:  # the second one's second
+            half.set()
+            time.sleep(0.3)  # for the first to go on
+        before(self)
+
+    def go_on(self: Connections) -> None:
         after(self)
-        let_go.append(self)
-        if len(let_go) == 2:
+        goes_on.append(self)
+        if len(goes_on) == 2:  # the first one's last
             tried.append(threading.Thread(target=lambda: forked(lambda: True)))
             tried[0].start()
-            tried[0].join(0.3)
+            half.wait(0.3)
 
     with SQLiteLedger(tmp_path / "a") as first, SQLiteLedger(tmp_path / "b") as second:
-        monkeypatch.setattr(Connections, "after_fork_in_parent", slowly)
+        monkeypatch.setattr(Connections, "before_fork", rest)
+        monkeypatch.setattr(Connections, "after_fork_in_parent", go_on)
         assert forked(lambda: True)
         tried[0].join(PATIENCE)
         assert not tried[0].is_alive()
