@@ -72,8 +72,8 @@ class Kernels:
     """What the leaves of one mechanism answer.
 
     ``error`` bounds the sum of what the probabilities of one law are off; ``closed`` tells
-    whether no outcome was cut off and none has probability zero; ``listed`` counts the answers
-    that were asked for. With ``folded`` a mechanism that derives from ``Additive``, whose state
+    whether no outcome was cut off and none has probability zero; ``listed`` is the
+    greatest number of outcomes that were answered one by one. With ``folded`` a mechanism that derives from ``Additive``, whose state
     counts its answers and nothing else, has both tails of its discrete Laplace noise folded into
     the outermost answers: they tell no more, so nothing is cut.
     """
@@ -163,7 +163,7 @@ class Kernels:
                     f"its noise spreads over {len(window):,} outcomes, more than the {_WIDEST:,} "
                     "that are listed: verify it with less noise, a larger epsilon",
                 )
-            self.listed += len(window)
+            self.listed = max(self.listed, len(window))
             answer, public, query = asked.leaf.answer, asked.public, asked.query
             runs: list[Run] = []
             for k in window:

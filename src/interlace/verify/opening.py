@@ -31,15 +31,8 @@ def window(
     laws: list[Law], cut: Fraction
 ) -> tuple[list[tuple[int, ...]], dict[int, Fraction], Fraction]:
     """All draws of a window, their weights, and how far these are off together."""
-    ranges, numbers, off = [], [], Fraction(0)
-    for law in laws:
-        noise = Noise(law, cut)
-        kept = range(-noise.radius, noise.radius + 1)
-        ranges.append(kept)
-        values, error = completed([noise.between(z, z) for z in kept])
-        numbers.append([Fraction(value, UNIT) for value in values])
-        # What is left out is given to the greatest weight.
-        off += Fraction(error, UNIT) + (0 if noise.certain else 2 * cut)
+    noises = [Noise(law, cut) for law in laws]
+    ranges = [range(-noise.radius, noise.radius + 1) for noise in noises]
     count = math.prod(map(len, ranges))
     if count > _MOST_SECRETS:
         raise ParameterError(
@@ -47,5 +40,11 @@ def window(
             f"about {count:.1g} secrets would be looked at, more than {_MOST_SECRETS:,}: verify it "
             "with less noise at its opening, a larger epsilon",
         )
+    numbers, off = [], Fraction(0)
+    for noise, kept in zip(noises, ranges, strict=True):
+        values, error = completed([noise.between(z, z) for z in kept])
+        numbers.append([Fraction(value, UNIT) for value in values])
+        # What is left out is given to the greatest weight.
+        off += Fraction(error, UNIT) + (0 if noise.certain else 2 * cut)
     weights = {i: math.prod(w, start=_ONE) for i, w in enumerate(product(*numbers))}
     return list(product(*ranges)), weights, off

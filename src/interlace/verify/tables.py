@@ -24,6 +24,7 @@ from interlace.core.mechanisms.protocol import (
 )
 from interlace.core.queries import Query
 from interlace.verify.kernels import Asked, Kernels, Step
+from interlace.verify.noise import BITS
 from interlace.verify.opening import shape, window
 from interlace.verify.questions import Plan, Question
 from interlace.verify.responses import Kind, Way, responses
@@ -35,8 +36,8 @@ Progress = Callable[[str, int, int], None]
 _FINE, _COARSE = Fraction(1, 2**120), Fraction(1, 2**70)
 #: Answers that the mechanism is asked to give for one question after another.
 _MOST_ANSWERS = 5_000_000
-#: Of nodes times secrets: what fits into memory.
-_MOST_WEIGHTS = 30_000_000
+#: Of all weights, one for each node and secret: what fits into memory.
+_MOST_BYTES = 10**9
 _ONE = Fraction(1)
 
 
@@ -95,7 +96,7 @@ class System:
             start=0,
             after=lambda state, asked, response: self._table(state, asked).after[response],
             exact=True,
-            limit=max(2000, _MOST_WEIGHTS // len(self._secrets)),
+            limit=max(2000, _MOST_BYTES // (len(self._secrets) * _bytes(rounds))),
         )
 
     @property
@@ -162,9 +163,8 @@ class System:
     def _rows(self, state: int, question: Question) -> Iterator[list[Way]]:
         total = len(self._secrets)
         for i, draws in enumerate(self._secrets):
-            before = self._kernels.listed
             row = list(self._ways(draws, state, question))
-            count = (self._kernels.listed - before + len(row)) * total
+            count = max(self._kernels.listed, len(row)) * total
             if i == 0 and count > _MOST_ANSWERS:
                 raise ParameterError(
                     "mechanism",
@@ -225,6 +225,11 @@ class System:
         except _Unknown as unknown:
             return self._kernels.asked(*unknown.asked)
         return answer, self._number(after)
+
+
+def _bytes(rounds: int) -> int:
+    """Of one weight: an integer of as many digits as there are factors."""
+    return 32 + (rounds + 1) * BITS // 8
 
 
 class _Unknown(Exception):
