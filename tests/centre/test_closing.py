@@ -10,7 +10,11 @@ import pytest
 
 import interlace as il
 from interlace.centre import closing
+from interlace.engines.duckdb.engine import DuckDBEngine
+from interlace.ledger import RESTORED
+from interlace.query.plan import Plan
 from tests.centre.support import ALL_SQL, clinic
+from tests.checker import check
 
 m = il.mechanisms
 
@@ -76,3 +80,30 @@ def test_an_expiry_has_a_time_zone(tmp_path: Path) -> None:
         for bad in (datetime(2031, 1, 1), "2031-01-01", 7):  # noqa: DTZ001  on purpose
             with pytest.raises(il.ParameterError, match="expires"):
                 centre.account("ada", quota=il.PureDP(1), expires=bad)
+
+
+@pytest.mark.parametrize("by", ["this centre", "another", "restoring"])
+def test_what_ends_while_it_is_asked_records_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    """A read may take minutes; whoever switched off meanwhile was told that nothing follows."""
+    folder = tmp_path / "clinic"
+    with clinic(folder) as centre, il.open(folder) as elsewhere:
+        session = centre.account("ada", quota=il.PureDP(1)).open(m.Laplace(epsilon=0.25), "people")
+        read = DuckDBEngine.read
+
+        def slow(engine: DuckDBEngine, plan: Plan) -> tuple[int, ...]:
+            if by == "restoring":
+                with elsewhere.ledger.transaction() as transaction:
+                    transaction.append(RESTORED)
+            else:
+                (centre if by == "this centre" else elsewhere).account("ada").switch_off()
+            return read(engine, plan)
+
+        monkeypatch.setattr(DuckDBEngine, "read", slow)
+        for _ in range(2):  # nor is it recorded later
+            with pytest.raises((il.Closed, il.SessionVoid)):
+                session.ask(ALL_SQL)
+        assert session.history() == []
+        assert session.left == 0
+    assert check(folder) == []

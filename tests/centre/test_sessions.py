@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 
 import interlace as il
+from interlace.centre.records import Round
 from interlace.engines.duckdb.engine import DuckDBEngine
-from interlace.ledger import ANSWER
+from interlace.ledger import ANSWER, Event
+from interlace.query.parse import parse
+from interlace.query.plan import Plan
+from interlace.query.schema import Dataset
 from tests.centre.support import ALL_SQL, PEOPLE, WOMEN, WOMEN_SQL, clinic
 
 m = il.mechanisms
@@ -261,3 +265,57 @@ def test_a_session_belongs_to_its_account(tmp_path: Path) -> None:
         with pytest.raises(il.NotFound):
             ben.session(session.id)
         assert ben.sessions() == []
+
+
+def test_an_audit_that_is_broken_off_leaves_the_session_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a round would be drawn that was answered long ago."""
+    with clinic(tmp_path) as centre:
+        session = centre.account("ada", quota=il.PureDP(1)).open(
+            m.Laplace(epsilon=0.125, answers=5), "people"
+        )
+        for _ in range(3):
+            session.ask(ALL_SQL)
+        read, left = Round.read, [1]
+
+        def broken(event: Event) -> Round:
+            if not left:
+                raise KeyboardInterrupt
+            left.pop()
+            return read(event)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Round, "read", broken)
+            with pytest.raises(KeyboardInterrupt):
+                centre.audit()
+        assert session.ask(ALL_SQL).round == 4
+        assert session.left == 1
+
+
+def test_values_are_remembered_for_one_account_and_not_beyond_the_centre(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shared, they would tell by the time of an answer what others have asked."""
+    parsed, reads = list[str](), list[Plan]()
+    read = DuckDBEngine.read
+
+    def parsing(sql: str, dataset: Dataset) -> Plan:
+        parsed.append(sql)
+        return parse(sql, dataset)
+
+    def reading(engine: DuckDBEngine, plan: Plan) -> tuple[int, ...]:
+        reads.append(plan)
+        return read(engine, plan)
+
+    monkeypatch.setattr("interlace.centre.datasets.parse", parsing)
+    monkeypatch.setattr(DuckDBEngine, "read", reading)
+    with clinic(tmp_path) as centre:
+        accounts = [centre.account(name, quota=il.PureDP(1)) for name in ("ada", "ben")]
+        for account in accounts:
+            for _ in range(2):
+                session = account.open(m.Laplace(epsilon=0.125, answers=2), "people")
+                for _ in range(2):
+                    session.ask(ALL_SQL)
+        assert len(parsed) == len(reads) == 2
+    assert centre._datasets._read.cache_info().currsize == 0
