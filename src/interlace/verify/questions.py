@@ -5,12 +5,13 @@ A pair is (value in M^0, value in M^1), of which the mechanism sees neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import natural
+from interlace.core.mechanisms.additive import Additive
 from interlace.core.mechanisms.play import openings, play, start
 from interlace.core.mechanisms.protocol import Answer, Composite, Mechanism, Public, Secret
 from interlace.core.queries import LARGEST_INTEGER, Comparison, Query, Sensitivity
@@ -77,10 +78,11 @@ def questions(
     Raises ParameterError for values that move further than the mechanism declares, and for a
     mechanism that takes no such question.
     """
-    given = None if values is None else [v if isinstance(v, Question) else _pair(v) for v in values]
+    given = None if values is None else list(values)
     if given is not None and not given:
         raise ParameterError("values", "must name at least one pair of values")
-    bound = _sensitivity(mechanism, given)
+    pairs = [v.values if isinstance(v, Question) else _pair(v) for v in given or []]
+    bound = _sensitivity(mechanism, pairs)
     scalar = Sensitivity.scalar(bound)
     for plan in (Plan(scalar, monotone=False), Plan(scalar, monotone=True)):
         found = _completed(mechanism, plan, given)
@@ -102,15 +104,15 @@ def questions(
     return plan, tuple(dict.fromkeys(found))
 
 
-def _pair(value: Any) -> Question:
+def _pair(value: Any) -> tuple[int, int]:
     if not isinstance(value, tuple) or len(value) != 2:
         raise ParameterError("values", "must be pairs (value in M^0, value in M^1) or Questions")
-    return Question(*value)
+    return Question(*value).values
 
 
-def _sensitivity(mechanism: Mechanism | Composite, given: list[Question] | None) -> int:
+def _sensitivity(mechanism: Mechanism | Composite, pairs: list[tuple[int, int]]) -> int:
     declared = getattr(mechanism, "sensitivity", None)
-    moved = max((abs(q.zero - q.one) for q in given), default=1) if given else 1
+    moved = max((abs(zero - one) for zero, one in pairs), default=1)
     if not isinstance(declared, int):
         return max(moved, 1)
     if moved > declared:
@@ -121,21 +123,30 @@ def _sensitivity(mechanism: Mechanism | Composite, given: list[Question] | None)
 
 
 def _completed(
-    mechanism: Mechanism | Composite, plan: Plan, given: list[Question] | None
+    mechanism: Mechanism | Composite,
+    plan: Plan,
+    given: Sequence[tuple[int, int] | Question] | None,
 ) -> list[Question]:
-    """The questions, in a form that is taken; none where there is no such form."""
-    if given and any(q.query(plan) != Query(plan) for q in given):
-        return given if all(accepted(mechanism, q.query(plan)) for q in given) else []
-    bound = plan.sensitivity.linf
+    """The questions, pairs in a form that is taken; none where there is no such form."""
+    form = _form(mechanism, plan)
+    if given is None:
+        plain = isinstance(mechanism, Additive)
+        pairs = [] if form is None else _pairs(plan.sensitivity.linf, plan, plain=plain)
+        return [Question(*pair, **form or {}) for pair in pairs]
+    if form is None and not all(isinstance(v, Question) for v in given):
+        return []
+    found = [v if isinstance(v, Question) else Question(*v, **form or {}) for v in given]
+    return found if all(accepted(mechanism, q.query(plan)) for q in found) else []
+
+
+def _form(mechanism: Mechanism | Composite, plan: Plan) -> dict[str, int] | None:
+    """What is asked beside a number, of the first kind of query that is taken."""
     # |value - guess| >= tolerance is value >= 0 then, for values from 0.
     tolerance = getattr(mechanism, "tolerance", None)
     guess = -tolerance if isinstance(tolerance, int) else 0
     forms: list[dict[str, int]] = [{}, {"at_least": 0}, {"guess": guess}]
-    for form in forms:
-        if accepted(mechanism, Question(0, 0, **form).query(plan)):
-            pairs = [q.values for q in given] if given else _pairs(bound, plan, plain=not form)
-            return [Question(zero, one, **form) for zero, one in pairs]
-    return []
+    taken = (f for f in forms if accepted(mechanism, Question(0, 0, **f).query(plan)))
+    return next(taken, None)
 
 
 def _pairs(bound: int, plan: Plan, *, plain: bool) -> list[tuple[int, int]]:

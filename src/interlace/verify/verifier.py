@@ -51,8 +51,8 @@ def verify(
     with a public query too. Unless said they are all pairs of 0 and the mechanism's
     ``sensitivity`` (1 where it has none), in both directions unless it takes monotone plans
     only; compared with a threshold of 0, or beside a guess that is its tolerance below 0; only
-    (0, sensitivity) and its mirror image where values are answered themselves. For one noisy
-    number that is all: a larger shift of discrete Laplace or Gaussian noise is never more
+    (0, sensitivity) and its mirror image where values are answered with noise and no more
+    (``Additive``). For one noisy number that is all: a larger shift of discrete Laplace or Gaussian noise is never more
     private. For comparisons it is what thresholds next to the values can show; others, further
     away, have to be given.
 
