@@ -149,7 +149,8 @@ class Session:
         Raises QueryRefused or ParameterError for a question that is not allowed, before any
         data is touched; SessionHalted when no answers are left; Closed; SessionVoid; KeyConflict when the key
         named another question; EngineError when the engine failed. None of them costs
-        anything or draws noise. LedgerError says that the answer could not be stored: once
+        anything or draws noise; if the session ends while it reads, what was drawn is never
+        stored. LedgerError says that the answer could not be stored: once
         drawn it is kept, and is stored before anything else is answered.
         """
         question = Question.of(sql, at_least=at_least, at_most=at_most, guess=guess)
