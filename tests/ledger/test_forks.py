@@ -16,7 +16,7 @@ import pytest
 
 from interlace.core.errors import LedgerError
 from interlace.ledger import SQLiteLedger
-from interlace.ledger.sqlite import connections
+from interlace.ledger.sqlite import running
 from interlace.ledger.sqlite.connections import Connections
 
 PATIENCE = 20  # seconds
@@ -179,7 +179,7 @@ def test_nothing_is_committed_outside_of_a_transaction_that_was_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int
 ) -> None:
     """A full disk ends it at once; a statement after that would be one by itself."""
-    run, full = connections.run, list[bool]()
+    run, full = running.run, list[bool]()
 
     def ends(connection: sqlite3.Connection, statement: Any, values: dict[str, Any]) -> Any:
         if full:
@@ -188,7 +188,7 @@ def test_nothing_is_committed_outside_of_a_transaction_that_was_given_up(
             raise LedgerError("the disk is full")
         return run(connection, statement, values)
 
-    monkeypatch.setattr(connections, "run", ends)
+    monkeypatch.setattr(running, "run", ends)
     with SQLiteLedger(tmp_path) as ledger:
 
         def go_on_regardless() -> None:

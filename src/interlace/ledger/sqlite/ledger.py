@@ -25,13 +25,8 @@ from interlace.ledger.interface import Columns, Head, Reads
 from interlace.ledger.locks import exclusive
 from interlace.ledger.rows import checked_row
 from interlace.ledger.sqlite import schema
-from interlace.ledger.sqlite.connections import (
-    Connections,
-    begun,
-    run,
-    run_within,
-    translated,
-)
+from interlace.ledger.sqlite.connections import Connections
+from interlace.ledger.sqlite.running import begun, run, run_within, translated
 from interlace.ledger.sqlite.watch import Watch
 from interlace.ledger.transaction import SQLReads, SQLTransaction
 

@@ -10,7 +10,8 @@ from functools import partial
 from interlace.ledger.forks import forget_at_fork
 from interlace.ledger.group import Begin
 from interlace.ledger.interface import Reads
-from interlace.ledger.sqlite.connections import Connections, run
+from interlace.ledger.sqlite.connections import Connections
+from interlace.ledger.sqlite.running import run
 from interlace.ledger.statements import head_seq
 from interlace.ledger.transaction import SQLTransaction
 
