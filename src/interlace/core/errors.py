@@ -91,7 +91,8 @@ class SessionVoid(InterlaceError):
 
 
 class Closed(InterlaceError):
-    """The session was closed, or its account switched off or expired; nothing was drawn."""
+    """The session was closed, or its account switched off or expired. Nothing leaves: if it
+    happened while a question was read, what was drawn for it is never stored."""
 
 
 class KeyConflict(InterlaceError):
