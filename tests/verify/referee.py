@@ -115,12 +115,16 @@ class Game:
         return mp.fsum(p for p, _ in seen), mp.fsum(q for _, q in seen)
 
 
-def sparse_vector(
-    mechanism: SparseVector, pairs: Sequence[Pair], rounds: int, noise: Fraction | None = None
+def sparse_vector(mechanism: SparseVector, pairs: Sequence[Pair], rounds: int) -> Game:
+    """The production mechanism with the scales that it serves."""
+    scales = mechanism.opening().scale, mechanism.query_noise().scale
+    return comparing(*scales, mechanism.cutoff, pairs, rounds)
+
+
+def comparing(
+    threshold: Fraction, scale: Fraction, cutoff: int, pairs: Sequence[Pair], rounds: int
 ) -> Game:
     """Straight from its description: passes iff value + noise >= threshold noise."""
-    threshold = mechanism.opening().scale
-    scale = mechanism.query_noise().scale if noise is None else noise
     reach = math.ceil(90 * threshold)
     secrets = range(-reach, reach + 1)
 
@@ -135,7 +139,7 @@ def sparse_vector(
         return {"True": (public - 1, p), "False": (public, [1 - x for x in p])}
 
     opening = [geometric(threshold, z) for z in secrets]
-    return Game(opening, laws, pairs, rounds, mechanism.cutoff)
+    return Game(opening, laws, pairs, rounds, cutoff)
 
 
 @dataclass(frozen=True)

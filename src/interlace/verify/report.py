@@ -89,7 +89,7 @@ class Report:
     out of ``questions``, beside what it claims.
 
     ``points`` hold the curve, ``parts`` the same for a composite's parts under an adversary that
-    interleaves them at will. ``adversary`` is a best one, worth ``reached`` = delta at its
+    interleaves them at will; none where that is too large. ``adversary`` is a best one, worth ``reached`` = delta at its
     ``reached_at`` = epsilon, as an independent function evaluates it. ``distance`` is how much of
     the probability the finite ``pair`` may be off; it is in all intervals. ``findings.delta`` gives
     the interval at any epsilon. ``verdict``:

@@ -26,6 +26,7 @@ _DELTA = Fraction(1, 10**12)
 _USUAL_DELTA = Fraction(1, 10**6)
 _MOST_ROUNDS = 4
 _LISTED = 20
+_MOST_TUPLES = 50_000
 
 
 def verify(
@@ -140,7 +141,8 @@ def _findings(system: System) -> Findings:
 def _parts(
     mechanism: Mechanism | Composite, values: Values | None, rounds: int, told: Progress
 ) -> Findings | None:
-    """A composite's children side by side, each asked as often as the composite."""
+    """A composite's children side by side, each asked as often as the composite; None where
+    they have too many tuples of histories."""
     whole = composite(mechanism)
     if whole is None:
         return None
@@ -149,8 +151,9 @@ def _parts(
         # Questions in the composite's form are none that its children need take.
         plain = None if values is None else [v for v in values if isinstance(v, tuple)] or None
         plan, asked = questions(child, plain)
-        limited = min(rounds, child.left(child.start()) if composite(child) is None else rounds)
-        found.append(_findings(System(child, plan, asked, max(limited, rounds), told)))
+        found.append(_findings(System(child, plan, asked, rounds, told)))
+    if math.prod(len(part.pair.graph()) for part in found) > _MOST_TUPLES:
+        return None
     relative: Fraction | None = Fraction(1)
     for part in found:
         relative = (
