@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import pytest
@@ -270,6 +272,29 @@ def test_budgets_out_of_range_are_refused() -> None:
         Residue.of(mu=1, mu_squared=1)
     with pytest.raises(ParameterError, match="structural"):
         Residue.of(mu=1, structural=1)
+
+
+@pytest.mark.parametrize("bad", [Fraction(-1), Fraction(-1, 10**40), 0.5, "1", None])
+def test_no_value_holds_what_would_make_budget_of_nothing(bad: Any) -> None:
+    half = Fraction(1, 2)
+    makers: list[Callable[[], object]] = [
+        lambda: PureChild(bad),
+        lambda: PureChild(half, bad),
+        lambda: PureChild(half, Fraction(2)),
+        lambda: GaussianChild(bad),
+        lambda: State(bad, None, half),
+        lambda: State(half, None, bad),
+        lambda: State(half, None, Fraction(2)),
+        lambda: State(half, bad or half * -1, half),
+        lambda: Reach(bad, half),
+        lambda: Reach(half, bad),
+        lambda: Reach(half, half, bad),
+        lambda: Residue(bad),
+        lambda: Residue(half, bad),
+    ]
+    for make in makers:
+        with pytest.raises(ParameterError):
+            make()
 
 
 @pytest.mark.parametrize(

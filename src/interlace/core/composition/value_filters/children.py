@@ -17,6 +17,14 @@ from interlace.core.exact import Real, natural, rational
 _EXACT_GAUSSIANS = frozenset({"continuous", "rounded"})
 
 
+def checked(value: object, name: str, maximum: int | None = None) -> None:
+    """Raises ParameterError for all but an exact fraction >= 0, at most ``maximum``."""
+    # Each value checks itself: a negative charge would be budget out of nothing.
+    if not isinstance(value, Fraction) or value < 0 or (maximum is not None and value > maximum):
+        limit = "" if maximum is None else f" and at most {maximum}"
+        raise ParameterError(name, f"must be a Fraction of at least 0{limit}")
+
+
 @dataclass(frozen=True, slots=True)
 class PureChild:
     """An interactive mechanism that is (epsilon, delta)-DP; pure where ``delta`` is 0.
@@ -29,6 +37,10 @@ class PureChild:
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        checked(self.epsilon, "epsilon")
+        checked(self.delta, "delta", 1)
 
     @classmethod
     def of(cls, epsilon: Real, delta: Real = 0) -> PureChild:
@@ -48,6 +60,9 @@ class GaussianChild:
     """
 
     mu_squared: Fraction
+
+    def __post_init__(self) -> None:
+        checked(self.mu_squared, "mu_squared")
 
     @classmethod
     def of(cls, mu: Real, answers: int = 1, law: str = "continuous") -> GaussianChild:
@@ -81,6 +96,12 @@ class State:
     w: Fraction
     sum_epsilon: Fraction | None
     good: Fraction
+
+    def __post_init__(self) -> None:
+        checked(self.w, "w")
+        checked(self.good, "good", 1)
+        if self.sum_epsilon is not None:
+            checked(self.sum_epsilon, "sum_epsilon")
 
     def document(self) -> dict[str, str | None]:
         """The state as exact text, for a ledger."""

@@ -24,7 +24,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from interlace.core.composition.value_filters.children import Child, GaussianChild, State
+from interlace.core.composition.value_filters.children import (
+    Child,
+    GaussianChild,
+    State,
+    checked,
+)
 from interlace.core.composition.value_filters.fixed import OutOfReach
 from interlace.core.composition.value_filters.inequality import excess
 from interlace.core.composition.value_filters.steps import (
@@ -62,15 +67,22 @@ class Reach:
     delta: Fraction
     structural: Fraction = Fraction(0)
 
+    def __post_init__(self) -> None:
+        checked(self.epsilon, "epsilon")
+        checked(self.delta, "delta", 1)
+        checked(self.structural, "structural", 1)
+        if self.delta == 1:
+            raise ParameterError("delta", "must be below 1: every mechanism is (0, 1)-DP")
+        if self.structural > self.delta:
+            raise ParameterError("structural", "must be at most delta: it is a part of it")
+
     @classmethod
     def of(cls, epsilon: Real, delta: Real, structural: Real = 0) -> Reach:
-        whole = rational(delta, "delta", maximum=1)
-        if whole == 1:
-            raise ParameterError("delta", "must be below 1: every mechanism is (0, 1)-DP")
-        part = rational(structural, "structural")
-        if part > whole:
-            raise ParameterError("structural", "must be at most delta: it is a part of it")
-        return cls(rational(epsilon, "epsilon"), whole, part)
+        return cls(
+            rational(epsilon, "epsilon"),
+            rational(delta, "delta"),
+            rational(structural, "structural"),
+        )
 
     @property
     def pure_delta(self) -> Fraction:
@@ -117,15 +129,19 @@ class Residue:
     mu_squared: Fraction
     structural: Fraction = Fraction(0)
 
+    def __post_init__(self) -> None:
+        checked(self.mu_squared, "mu_squared")
+        checked(self.structural, "structural", 1)
+        if self.structural == 1:
+            raise ParameterError("structural", "must be below 1")
+
     @classmethod
     def of(
         cls, *, mu: Real | None = None, mu_squared: Real | None = None, structural: Real = 0
     ) -> Residue:
         if (mu is None) == (mu_squared is None):
             raise ParameterError("mu", "give either mu or mu_squared")
-        part = rational(structural, "structural", maximum=1)
-        if part == 1:
-            raise ParameterError("structural", "must be below 1")
+        part = rational(structural, "structural")
         if mu is not None:
             return cls(rational(mu, "mu") ** 2, part)
         assert mu_squared is not None
