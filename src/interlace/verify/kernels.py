@@ -33,10 +33,11 @@ _WIDEST = 100_000
 
 
 class Step(NamedTuple):
-    """One answer of a leaf, its probability on the two neighbours, and whether its outcomes
-    lie beyond both values: there discrete Laplace noise has one likelihood ratio."""
+    """One answer of a leaf and its number, its probability on the two neighbours, and whether its
+    outcomes lie beyond both values: there discrete Laplace noise has one likelihood ratio."""
 
     answer: Answer
+    number: int
     masses: tuple[Fraction, Fraction]
     side: str | None
 
@@ -47,6 +48,7 @@ class Run(NamedTuple):
     low: int
     high: int
     answer: Answer
+    number: int
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Kernels:
         self._plan, self._values, self._cut, self._folded = plan, values, cut, folded
         self.error, self.closed, self.listed = Fraction(0), True, 0
         self._noises: dict[Law, Noise] = {}
+        self._numbers: dict[Answer, int] = {}
         self._count = 0
         self._runs: dict[tuple[int, Secret], list[Run]] = {}
         self._steps: dict[tuple[int, Secret, tuple[int, int]], list[Step]] = {}
@@ -116,7 +119,7 @@ class Kernels:
         laws = [self._verdict(asked, secret[0] - value) for value in read]
         self.closed = self.closed and not asked.noise.certain
         return [
-            Step(run.answer, (laws[0][i], laws[1][i]), None)
+            Step(run.answer, run.number, (laws[0][i], laws[1][i]), None)
             for i, run in enumerate((failed, passed))
         ]
 
@@ -149,7 +152,7 @@ class Kernels:
             self.error = max(self.error, Fraction(error, UNIT) + cut)
             numbers.append([Fraction(v, UNIT) for v in values])
         return [
-            Step(run.answer, masses, _side(run, read) if geometric else None)
+            Step(run.answer, run.number, masses, _side(run, read) if geometric else None)
             for run, *masses_ in zip(runs, *numbers, strict=True)
             for masses in [(masses_[0], masses_[1])]
         ]
@@ -171,7 +174,8 @@ class Kernels:
                 if runs and runs[-1].answer == given and isinstance(asked.move.kernel, Add):
                     runs[-1] = runs[-1]._replace(high=k)
                 else:
-                    runs.append(Run(k, k, given))
+                    number = self._numbers.setdefault(given, len(self._numbers))
+                    runs.append(Run(k, k, given, number))
             self._runs[key] = runs
         return self._runs[key]
 

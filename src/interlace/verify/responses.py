@@ -17,32 +17,32 @@ from interlace.verify.questions import described
 class Kind(NamedTuple):
     """Of ways whose answers have the same likelihood ratio and the same state after them."""
 
-    path: tuple[Answer, ...]
+    path: tuple[int, ...]
     after: int
     side: str
 
 
 class Way(NamedTuple):
-    """One way a round may go under one secret."""
+    """One way a round may go under one secret. Answers are told by their numbers."""
 
-    answer: Answer
+    answer: int
     after: int
     masses: tuple[Fraction, Fraction]
     kind: Kind | None
 
 
-def responses(rows: list[list[Way]]) -> dict[Answer, str]:
+def responses(rows: list[list[Way]], answers: list[Answer]) -> dict[int, str]:
     """A response for each answer, one for all those that may go together."""
     together = _together(rows)
-    names: dict[Answer, str] = {}
+    names: dict[int, str] = {}
     taken: set[str] = set()
     for way in (way for row in rows for way in row):
         if way.answer in names:
             continue
-        members, text = {way.answer}, described(way.answer)
+        members, text = {way.answer}, described(answers[way.answer])
         if way.kind in together:
             members = together[way.kind]
-            text = _ranged(members, way.kind.side)
+            text = _ranged([answers[i] for i in members], way.kind.side)
         while text in taken:
             text += "'"
         taken.add(text)
@@ -50,17 +50,17 @@ def responses(rows: list[list[Way]]) -> dict[Answer, str]:
     return names
 
 
-def _together(rows: list[list[Way]]) -> dict[Kind, set[Answer]]:
+def _together(rows: list[list[Way]]) -> dict[Kind, set[int]]:
     """The answers of each kind, where under every secret they are all possible, each in this one
     way; or none of them is."""
-    kinds: dict[Kind, set[Answer]] = {}
+    kinds: dict[Kind, set[int]] = {}
     for way in (way for row in rows for way in row):
         if way.kind is not None:
             kinds.setdefault(way.kind, set()).add(way.answer)
     found = {kind: answers for kind, answers in kinds.items() if len(answers) > 1}
     for row in rows:
         times = Counter(way.answer for way in row)
-        own: dict[Kind | None, set[Answer]] = {}
+        own: dict[Kind | None, set[int]] = {}
         for way in row:
             if times[way.answer] == 1:
                 own.setdefault(way.kind, set()).add(way.answer)
@@ -70,7 +70,7 @@ def _together(rows: list[list[Way]]) -> dict[Kind, set[Answer]]:
     return found
 
 
-def _ranged(answers: set[Answer], side: str) -> str:
+def _ranged(answers: list[Answer], side: str) -> str:
     def place(answer: Answer) -> tuple[int, ...]:
         return answer.value if isinstance(answer.value, tuple) else (answer.value,)
 

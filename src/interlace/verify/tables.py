@@ -78,7 +78,10 @@ class System:
         self._kernels = Kernels(plan, values, _COARSE, folded=folded)
         self._shape, laws = shape(mechanism)
         self._secrets, self._opening, self._opened = window(laws, _COARSE)
-        self._plays: dict[tuple[int, Query, tuple[Answer, ...]], Asked | tuple[Answer, int]] = {}
+        # By state and query, then by the numbers of the leaves' answers: hashing answers is slow.
+        self._plays: dict[tuple[int, Query], dict[tuple[int, ...], Asked | tuple[int, int]]] = {}
+        self._answers: list[Answer] = []
+        self._known: dict[Answer, int] = {}
         self._states: list[State] = []
         self._numbers: dict[Hashable, int] = {}
         self._tables: dict[tuple[int, str], Table] = {}
@@ -136,7 +139,7 @@ class System:
             rows = list(self._rows(state, question))
         except SessionHalted:
             return self._silent(state, "halted")
-        after: dict[Answer, int] = {}
+        after: dict[int, int] = {}
         for way in (way for row in rows for way in row):
             if after.setdefault(way.answer, way.after) != way.after:
                 raise ParameterError(
@@ -144,7 +147,7 @@ class System:
                     "its public state must follow from what it released: after equal answers it "
                     "differs",
                 )
-        names = responses(rows)
+        names = responses(rows, self._answers)
         laws: tuple[list[dict[str, Fraction]], list[dict[str, Fraction]]] = ([], [])
         for row in rows:
             for bit, found in enumerate(laws):
@@ -177,10 +180,14 @@ class System:
 
     def _ways(self, draws: tuple[int, ...], state: int, question: Question) -> Iterator[Way]:
         query = question.query(self._plan)
+        plays = self._plays.setdefault((state, query), {})
         waiting: list[tuple[Step, ...]] = [()]
         while waiting:
             script = waiting.pop()
-            found = self._played(state, query, tuple(step.answer for step in script))
+            place = tuple(step.number for step in script)
+            if place not in plays:
+                plays[place] = self._play(state, query, script)
+            found = plays[place]
             if isinstance(found, Asked):
                 secret = tuple(draws[i] for i in found.places)
                 steps = self._kernels.steps(found, secret, question.values)
@@ -188,9 +195,9 @@ class System:
             else:
                 yield self._way(script, *found)
 
-    def _way(self, script: tuple[Step, ...], answer: Answer, number: int) -> Way:
+    def _way(self, script: tuple[Step, ...], answer: int, number: int) -> Way:
         self._depth = max(self._depth, len(script))
-        path = tuple(step.answer for step in script[:-1])
+        path = tuple(step.number for step in script[:-1])
         side = script[-1].side if script else None
         kind = None if side is None else Kind(path, number, side)
         first, second = (
@@ -198,20 +205,10 @@ class System:
         )
         return Way(answer, number, (first, second), kind)
 
-    def _played(
-        self, state: int, query: Query, answers: tuple[Answer, ...]
-    ) -> Asked | tuple[Answer, int]:
-        """The round where its leaves have given these answers: the leaf that is asked next, or
-        what is answered and the state after it. Secrets have no part in it."""
-        key = state, query, answers
-        if key not in self._plays:
-            self._plays[key] = self._play(state, query, answers)
-        return self._plays[key]
-
-    def _play(
-        self, state: int, query: Query, answers: tuple[Answer, ...]
-    ) -> Asked | tuple[Answer, int]:
-        recalled = iter(answers)
+    def _play(self, state: int, query: Query, script: tuple[Step, ...]) -> Asked | tuple[int, int]:
+        """The round where its leaves have given these answers: the leaf that is asked next, or the
+        number of what is answered and of the state after it. Secrets have no part in it."""
+        recalled = iter([step.answer for step in script])
 
         def respond(leaf: Mechanism, places: Secret, public: Public, asked: Query) -> Answer:
             answer = next(recalled, None)
@@ -224,7 +221,10 @@ class System:
             answer, after = play(self._mechanism, self._shape, self._states[state], query, respond)
         except _Unknown as unknown:
             return self._kernels.asked(*unknown.asked)
-        return answer, self._number(after)
+        known = self._known.setdefault(answer, len(self._answers))
+        if known == len(self._answers):
+            self._answers.append(answer)
+        return known, self._number(after)
 
 
 def _bytes(rounds: int) -> int:
