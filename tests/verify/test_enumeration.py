@@ -158,10 +158,10 @@ def test_one_response_for_many_answers_changes_nothing(
 
 def test_an_opening_of_several_draws() -> None:
     # Two secrets, of which the first one is compared with.
-    half = Fraction(1, 2)
-    twice = Vector(DiscreteLaplace(half), 2)
-    both = verify(Small(DiscreteLaplace(2), twice), rounds=1)
-    one = verify(Small(DiscreteLaplace(2), DiscreteLaplace(half)), rounds=1)
+    part = Fraction(1, 5)
+    twice = Vector(DiscreteLaplace(part), 2)
+    both = verify(Small(DiscreteLaplace(1), twice), rounds=1)
+    one = verify(Small(DiscreteLaplace(1), DiscreteLaplace(part)), rounds=1)
     for point, same in zip(both.points[:-1], one.points[:-1], strict=True):
         assert abs(point.worst[1] - same.worst[1]) <= 1e-12
 

@@ -104,6 +104,18 @@ def test_the_sparse_vector_with_halves(
             assert found.worst[1] == pytest.approx(math.log(ratio), abs=1e-8)
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize(("cutoff", "rounds"), [(1, 11), (2, 9)])
+def test_many_rounds_come_near_the_claim(cutoff: int, rounds: int) -> None:
+    # Lyu, Su and Li: epsilon however many questions there are.
+    reached = [
+        verify(SparseVector(epsilon=1, cutoff=cutoff), rounds=t, values=SWAPPED).points[-1].worst
+        for t in (rounds - 4, rounds)
+    ]
+    assert 0.7 < reached[0][0] < reached[1][0]
+    assert reached[1][1] <= 1
+
+
 def test_two_sparse_vectors_at_once() -> None:
     # FORMULAS 10: the best interleaving adversary.
     report = verify(Small(), rounds=2, values=SWAPPED)
