@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_STATE] = tempfile.TemporaryDirectory(prefix="interlace-state-")
     os.environ["XDG_STATE_HOME"] = config.stash[_STATE].name
     os.environ.pop("INTERLACE_KEY", None)
+    # A shell starts what runs in the background without Ctrl-C, which is tested here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
