@@ -18,6 +18,11 @@ _RULES = {
             (0.5555555555555556, 0.8888888888888888, 0.5555555555555556),
         ),
         (
+            4,
+            (-0.8611363115940526, -0.3399810435848563, 0.3399810435848563, 0.8611363115940526),
+            (0.34785484513745385, 0.6521451548625461, 0.6521451548625461, 0.34785484513745385),
+        ),
+        (
             8,
             (
                 -0.9602898564975363, -0.7966664774136267, -0.525532409916329, -0.1834346424956498,
@@ -84,7 +89,8 @@ def _smooth(t: float, epsilon: float, w: float, lost: float) -> float:
     """
     after = w - lost
     inner = 0.0
-    for x, weight in _RULES[8]:
+    small = 256 * epsilon * epsilon < w and 16 * t * epsilon < w
+    for x, weight in _RULES[4 if small else 8]:
         z = epsilon * x
         bell = math.exp(-z * z / (2 * after)) * math.cosh(t * z / after)
         inner += weight * math.sinh((epsilon - z) / 2) * bell
