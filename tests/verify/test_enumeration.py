@@ -16,7 +16,14 @@ from interlace.core.composition import Composition, compose
 from interlace.core.errors import ParameterError
 from interlace.core.laws import DiscreteGaussian, DiscreteLaplace, Point, Vector
 from interlace.core.mechanisms import GuessAndCheck, Laplace
-from interlace.core.mechanisms.protocol import Answer, Mechanism, Program, Within
+from interlace.core.mechanisms.protocol import (
+    Answer,
+    Mechanism,
+    Outcome,
+    Program,
+    Secret,
+    Within,
+)
 from interlace.core.queries import Plan, Query
 from interlace.verify import Report, responses, verify
 from interlace.verify.noise import UNIT, Mass, Noise, completed
@@ -154,6 +161,21 @@ def test_one_response_for_many_answers_changes_nothing(
     for one, other in zip(merged.points[:-1], apart.points[:-1], strict=True):
         assert max(one.worst[0], other.worst[0]) <= min(one.worst[1], other.worst[1])
         assert one.worst[1] - one.worst[0] <= 1e-12
+
+
+@dataclass(frozen=True)
+class Typed(Small):
+    """Says 1 or True, which are equal for Python."""
+
+    def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
+        del public, query
+        return Answer(True if outcome[0] >= secret[0] else 1)
+
+
+def test_answers_that_look_different_are_told_apart() -> None:
+    few = Typed(DiscreteLaplace(1), DiscreteLaplace(Fraction(1, 2)), declared=False)
+    report = verify(few, rounds=1, values=[(0, 1)])
+    assert report.points[0].worst[0] > 0.1
 
 
 def test_an_opening_of_several_draws() -> None:

@@ -7,7 +7,7 @@ what that moves is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from interlace.core.mechanisms.protocol import (
 )
 from interlace.core.queries import Query
 from interlace.verify.noise import UNIT, Mass, Noise, completed
-from interlace.verify.questions import Plan
+from interlace.verify.questions import Plan, identity
 
 #: Outcomes of one kernel that are listed.
 _WIDEST = 100_000
@@ -84,7 +84,7 @@ class Kernels:
         self._plan, self._values, self._cut, self._folded = plan, values, cut, folded
         self.error, self.closed, self.listed = Fraction(0), True, 0
         self._noises: dict[Law, Noise] = {}
-        self._numbers: dict[Answer, int] = {}
+        self._numbers: dict[Hashable, int] = {}
         self._count = 0
         self._runs: dict[tuple[int, Secret], list[Run]] = {}
         self._steps: dict[tuple[int, Secret, tuple[int, int]], list[Step]] = {}
@@ -171,10 +171,10 @@ class Kernels:
             runs: list[Run] = []
             for k in window:
                 given = answer(secret, public, query, (k,))
-                if runs and runs[-1].answer == given and isinstance(asked.move.kernel, Add):
+                number = self._numbers.setdefault(identity(given), len(self._numbers))
+                if runs and runs[-1].number == number and isinstance(asked.move.kernel, Add):
                     runs[-1] = runs[-1]._replace(high=k)
                 else:
-                    number = self._numbers.setdefault(given, len(self._numbers))
                     runs.append(Run(k, k, given, number))
             self._runs[key] = runs
         return self._runs[key]

@@ -5,7 +5,7 @@ A pair is (value in M^0, value in M^1), of which the mechanism sees neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -181,6 +181,11 @@ def accepted(mechanism: Mechanism | Composite, query: Query) -> bool:
     except ParameterError:
         return False
     return True
+
+
+def identity(answer: Answer) -> Hashable:
+    """Equal for answers that look alike only: True equals 1 for Python, but not for a reader."""
+    return answer, repr(answer.value), repr(answer.verdict)
 
 
 def described(answer: Answer) -> str:

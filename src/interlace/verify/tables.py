@@ -26,7 +26,7 @@ from interlace.core.queries import Query
 from interlace.verify.kernels import Asked, Kernels, Step
 from interlace.verify.noise import BITS
 from interlace.verify.opening import shape, window
-from interlace.verify.questions import Plan, Question
+from interlace.verify.questions import Plan, Question, identity
 from interlace.verify.responses import Kind, Way, responses
 
 Progress = Callable[[str, int, int], None]
@@ -81,7 +81,7 @@ class System:
         # By state and query, then by the numbers of the leaves' answers: hashing answers is slow.
         self._plays: dict[tuple[int, Query], dict[tuple[int, ...], Asked | tuple[int, int]]] = {}
         self._answers: list[Answer] = []
-        self._known: dict[Answer, int] = {}
+        self._known: dict[Hashable, int] = {}
         self._states: list[State] = []
         self._numbers: dict[Hashable, int] = {}
         self._tables: dict[tuple[int, str], Table] = {}
@@ -221,7 +221,7 @@ class System:
             answer, after = play(self._mechanism, self._shape, self._states[state], query, respond)
         except _Unknown as unknown:
             return self._kernels.asked(*unknown.asked)
-        known = self._known.setdefault(answer, len(self._answers))
+        known = self._known.setdefault(identity(answer), len(self._answers))
         if known == len(self._answers):
             self._answers.append(answer)
         return known, self._number(after)
