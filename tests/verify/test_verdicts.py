@@ -180,7 +180,7 @@ def test_a_report_is_read_by_people_and_programs() -> None:
     assert body["attack"] is None
     text = str(report)
     assert text.startswith(f"{report.mechanism}: slack\n")
-    assert "its parts, interleaved at will:" in text
+    assert "its parts, interleaved at will: slack" in text
     assert "(0, 1) guess -3" in text
     picture = draw(report)
     assert picture.count("<polyline") == 2

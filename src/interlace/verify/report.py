@@ -89,10 +89,12 @@ class Report:
     out of ``questions``, beside what it claims.
 
     ``points`` hold the curve, ``parts`` the same for a composite's parts under an adversary that
-    interleaves them at will; none where that is too large. ``adversary`` is a best one, worth ``reached`` = delta at its
-    ``reached_at`` = epsilon, as an independent function evaluates it. ``distance`` is how much of
-    the probability the finite ``pair`` may be off; it is in all intervals. ``findings.delta`` gives
-    the interval at any epsilon. ``verdict``:
+    interleaves them at will, with a verdict of their own: where they are "violated" and the whole
+    is not, its guarantee rests on its program; "undecided" without points, they are too large.
+    ``adversary`` is a best one, worth ``reached`` = delta at its ``reached_at`` = epsilon, as an
+    independent function evaluates it. ``distance`` is how much of the probability the finite
+    ``pair`` may be off; it is in all intervals. ``findings.delta`` gives the interval at any
+    epsilon. ``verdict``:
 
     - violated: some lower end is above the claim, and ``attack`` proves it;
     - tight: the claim is reached up to ``tolerance``; slack: it is nowhere near;
@@ -108,6 +110,7 @@ class Report:
     questions: tuple[str, ...]
     points: tuple[Point, ...]
     parts: tuple[Point, ...]
+    parts_verdict: Verdict | None
     adversary: Adversary
     reached: float
     reached_at: float
@@ -128,9 +131,9 @@ class Report:
             f"claims {self.claim}; {self.rounds} rounds of {', '.join(self.questions)}",
             *map(str, self.points),
         ]
-        if self.parts:
-            lines.append("its parts, interleaved at will:")
-            lines += [f"  {point}" for point in self.parts]
+        if self.parts_verdict is not None:
+            lines.append(f"its parts, interleaved at will: {self.parts_verdict}")
+            lines += [f"  {point}" for point in self.parts] or ["  too many histories for a look"]
         if self.attack is not None:
             lines.append(str(self.attack))
         lines.append(
@@ -154,6 +157,7 @@ class Report:
             "questions": list(self.questions),
             "points": [point.json() for point in self.points],
             "parts": [point.json() for point in self.parts],
+            "parts_verdict": self.parts_verdict,
             "adversary": str(self.adversary),
             "reached": {"delta": self.reached, "epsilon": self.reached_at},
             "attack": None if self.attack is None else self.attack.json(),

@@ -18,12 +18,14 @@ from interlace.core.guarantees import Guarantee
 from interlace.core.mechanisms.protocol import Composite, Mechanism, composite
 from interlace.verify.findings import Findings, factors, smallest
 from interlace.verify.questions import Values, questions
-from interlace.verify.report import Attack, Point, Report, judge
+from interlace.verify.report import Attack, Point, Report, Verdict, judge
 from interlace.verify.tables import Progress, System
 
 #: Where epsilon is reported unless said, if it cannot be at delta 0.
 _DELTA = Fraction(1, 10**12)
 _USUAL_DELTA = Fraction(1, 10**6)
+#: No claim is compared at a larger epsilon.
+_LARGEST = 700
 _MOST_ROUNDS = 4
 _LISTED = 20
 _MOST_TUPLES = 50_000
@@ -90,7 +92,7 @@ def verify(
     points = _points(found, claimed, epsilons, at, told)
     parts = _parts(mechanism, values, count, told)
     sides = [] if parts is None else _points(parts, claimed, epsilons, at, told)
-    verdict = judge([*points, *sides], width)
+    verdict = judge(points, width)
     told("the best adversary", 0, 1)
     factor = found.telling(epsilons)
     adversary = found.pair.worst_adversary(exp_epsilon=factor)
@@ -105,15 +107,24 @@ def verify(
         questions=tuple(map(str, asked)),
         points=tuple(points),
         parts=tuple(sides),
+        parts_verdict=_parts_verdict(mechanism, sides, width),
         adversary=adversary,
         reached=float(reached),
         reached_at=math.log(factor),
-        attack=_attack(found, points) or (None if parts is None else _attack(parts, sides)),
+        attack=_attack(found, points),
         distance=float_up(found.distance),
         nodes=len(found.pair.graph()),
         seconds=time.monotonic() - began,
         findings=found,
     )
+
+
+def _parts_verdict(
+    mechanism: Mechanism | Composite, sides: list[Point], width: Fraction
+) -> Verdict | None:
+    if composite(mechanism) is None:
+        return None
+    return judge(sides, width) if sides else "undecided"
 
 
 def _refuse_unhashable(mechanism: Mechanism | Composite) -> None:
@@ -171,19 +182,24 @@ def _at(claimed: Guarantee, found: Findings, delta: Real | None) -> Fraction:
     if delta is not None:
         return rational(delta, "delta", maximum=1)
     if math.isinf(claimed.epsilon(0)):
-        return _USUAL_DELTA
+        return _least_delta(claimed)
     return Fraction(0) if found.ratio() is not None else _DELTA
+
+
+def _least_delta(claimed: Guarantee) -> Fraction:
+    """The usual delta, or the claim's own where that is larger."""
+    return max(_USUAL_DELTA, rational(claimed.delta(_LARGEST), "claim"))
 
 
 def _epsilons(given: Real | Iterable[Real] | None, claimed: Guarantee) -> list[Fraction]:
     whole = claimed.epsilon(0)
     if math.isinf(whole):
-        whole = claimed.epsilon(float(_USUAL_DELTA))
+        whole = claimed.epsilon(_least_delta(claimed))
     found = {Fraction(0)}
     if given is not None:
         several = given if isinstance(given, Iterable) else [given]
-        found |= {rational(value, "epsilon", maximum=700) for value in several}
-    if whole <= 700:
+        found |= {rational(value, "epsilon", maximum=_LARGEST) for value in several}
+    if whole <= _LARGEST:
         claim = rational(whole, "claim")
         found |= {claim} if given is not None else {claim, claim / 2}
     return sorted(found)
