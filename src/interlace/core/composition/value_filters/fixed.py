@@ -16,8 +16,8 @@ Pair = tuple[int, int]
 
 #: Bits beyond those asked for, and what the roundings of ``exp_at`` lose of them at most.
 _GUARD, _LOST = 24, 1 << 17
-#: The farthest argument of exp, and the most bits, for which ``_LOST`` is proved.
-FARTHEST, MOST_BITS = 4096, 4096
+#: The farthest argument of exp for which ``_LOST`` is proved, and with at most as many bits.
+FARTHEST = 4096
 
 
 class OutOfReach(Exception):
