@@ -51,7 +51,9 @@ def test_a_counterexample_is_shown_with_its_adversary(tmp_path: Path) -> None:
 
 def test_epsilon_is_rounded_up_and_nothing_is_written_without_a_file(tmp_path: Path) -> None:
     file = system(tmp_path, randomised_response(Fraction(3), 1))
-    assert run("certify", file, "--epsilon", "1.0987", "--delta", "0").exit_code == 0
+    shown = run("certify", file, "--epsilon", "1.0987", "--delta", "0")
+    assert shown.exit_code == 0
+    assert "(epsilon, delta) = (≈ 1.0987, 0)" in shown.output
     assert run("certify", file, "--epsilon", "1.0986", "--delta", "0").exit_code == 1
     assert run("certify", file, "--epsilon", "0", "--delta", "1/2").output.count("0, 1/2") == 1
     assert list(tmp_path.iterdir()) == [file]
@@ -116,6 +118,7 @@ def test_a_file_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     nowhere = tmp_path / "no" / "where.json"
     shown = run("certify", file, "--epsilon", "2", "--delta", "0", "-o", nowhere)
     assert shown.exit_code == 2
+    assert shown.output.startswith("certificate: no adversary")
     assert "where.json" in shown.output
     assert "Traceback" not in shown.output
     assert run("check", nowhere).exit_code == 2

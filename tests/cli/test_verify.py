@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,10 @@ class Twice:
 
     def __getattr__(self, name):
         return getattr(self.inner, name)
+
+class Raising(Twice):
+    def move(self, public, query):
+        raise ArithmeticError("no move")
 
 bare = il.mechanisms.Laplace(epsilon=1)
 """
@@ -64,6 +70,7 @@ def test_the_curve_is_drawn(tmp_path: Path) -> None:
     assert file.read_text(encoding="utf-8").startswith("<svg ")
     nowhere = run(LAPLACE, "--plot", str(tmp_path / "no" / "where.svg"))
     assert nowhere.exit_code == 2
+    assert nowhere.output.startswith("Laplace(scale=1, answers=1, sensitivity=1): tight")
     assert "Traceback" not in nowhere.output
 
 
@@ -74,6 +81,41 @@ def test_a_mechanism_in_a_file(tmp_path: Path) -> None:
     shown = run(f"{file}:Twice(il.mechanisms.Laplace(epsilon=1/2))")
     assert shown.exit_code == 0
     assert shown.output.startswith("Twice(inner=Laplace(scale=2, answers=1, sensitivity=1)): tight")
+
+
+def test_a_file_imports_its_neighbours_and_takes_no_modules_place(tmp_path: Path) -> None:
+    folder = tmp_path / "größe 1"
+    folder.mkdir()
+    (folder / "beside_it.py").write_text(MINE, encoding="utf-8")
+    file = folder / "fractions.py"
+    file.write_text("from beside_it import bare\n", encoding="utf-8")
+    assert run(f"{file}:bare").exit_code == 0
+    assert importlib.import_module("fractions").Fraction is Fraction
+
+
+def test_an_error_in_a_mechanisms_code_is_no_verdict(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(MINE, encoding="utf-8")
+    shown = run(f"{file}:Raising(il.mechanisms.Laplace(epsilon=1))")
+    assert shown.exit_code == 2
+    assert shown.output.splitlines()[-1] == "ArithmeticError: no move"
+    assert f'File "{file}"' in shown.output
+    broken = tmp_path / "broken.py"
+    broken.write_text("def (", encoding="utf-8")
+    shown = run(f"{broken}:Mine()")
+    assert (shown.exit_code, "SyntaxError" in shown.output) == (2, True)
+    broken.write_text("raise SystemExit(1)", encoding="utf-8")
+    shown = run(f"{broken}:Mine()")
+    assert shown.exit_code == 2
+    assert "ends with status 1" in shown.output
+
+
+def test_an_interrupt_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("interlace.cli.verify.verify_mechanism", interrupted)
+    assert run(LAPLACE).exit_code == 130
 
 
 def test_values_are_typed_with_what_is_asked() -> None:
@@ -98,8 +140,11 @@ def test_a_theorem_in_place_of_a_mechanism(name: str) -> None:
     ("arguments", "named"),
     [
         (("interlace.mechanisms:Nothing",), "mechanism"),
-        (("interlace.mechanisms:Laplace",), "mechanism"),
-        (("interlace:compose",), "mechanism"),
+        (("interlace.mechanisms:Laplace",), 'call it, as in "interlace.mechanisms:Laplace()"'),
+        (("interlace:compose",), "it has no guarantee, start, left, after"),
+        (("interlace.mechanisms:Laplace(1)",), "too many positional arguments"),
+        (("interlace.mechanisms:Laplace(epsilom=1)",), "unexpected keyword argument 'epsilom'"),
+        (("interlace.mechanisms:Laplace(epsilon=1)()",), "cannot be called"),
         (("no.such.module:Laplace",), "mechanism"),
         (("no_such_file.py:Laplace",), "mechanism"),
         (("Laplace",), "mechanism"),
@@ -116,6 +161,9 @@ def test_a_theorem_in_place_of_a_mechanism(name: str) -> None:
         ((LAPLACE, "--claim", "x"), "expression"),
         ((LAPLACE, "--rounds", "0"), "rounds"),
         ((SPARSE, "--rounds", "60"), "limit"),
+        ((LAPLACE, "--seed", "1"), "--seed goes with a theorem: leave it out"),
+        (("theorem1", "--rounds", "3"), "--rounds goes with a mechanism: leave it out"),
+        (("theorem1", "--json"), "--json goes with a mechanism: leave it out"),
     ],
 )
 def test_bad_input_ends_in_one_line(arguments: tuple[str, ...], named: str) -> None:

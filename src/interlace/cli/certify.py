@@ -22,6 +22,7 @@ from interlace.core.finite.reading import read_pair
 from interlace.core.interval import Interval
 
 _SHOWN_LINES = 60
+_LONGEST = 24
 _Existing = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
@@ -49,9 +50,11 @@ def certify(
     written = found.to_json()
     # Against the file and not what was read from it: the referee reads it by itself.
     checked = check_text(written, text)
+    # First what took long: a file that cannot be written does not lose it.
+    _show(checked, found)
     if file is not None:
         _write(file, written + "\n")
-    _show(checked, found)
+    _end(checked)
 
 
 @click.command()
@@ -67,6 +70,7 @@ def check(claim: Path, system: Path | None) -> None:
     _show(checked, None)
     if not checked.system:
         click.echo("About the system in it; with --system also about the one you mean.")
+    _end(checked)
 
 
 def _show(checked: Checked, found: Certificate | Counterexample | None) -> None:
@@ -85,18 +89,23 @@ def _show(checked: Checked, found: Certificate | Counterexample | None) -> None:
             f"It says {found.bit} with probability {_short(found.p)} where that is so, and "
             f"{_short(found.q)} where not: delta would have to be {_short(found.excess)}."
         )
-    sys.exit(1)
+
+
+def _end(checked: Checked) -> None:
+    sys.exit(0 if checked.kind == "certificate" else 1)
 
 
 def _epsilon(ratio: Fraction) -> str:
     if ratio == 1:
         return "0"
-    return f"log {_short(ratio)} ≈ {Interval.of(ratio).log().up():.6g}"
+    value = f"≈ {Interval.of(ratio).log().up():.6g}"
+    # A long ratio is what an epsilon was rounded up to, and says less than that.
+    return f"log {ratio} {value}" if len(str(ratio)) <= _LONGEST else value
 
 
 def _short(value: Fraction) -> str:
     text = str(value)
-    return text if len(text) <= 24 else f"≈ {float(value):.9g}"
+    return text if len(text) <= _LONGEST else f"≈ {float(value):.9g}"
 
 
 def _text(path: Path, name: str) -> str:

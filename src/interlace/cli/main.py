@@ -1,8 +1,10 @@
-"""The commands of ``interlace``. Errors raised on purpose end in one line and status 2."""
+"""The commands of ``interlace``. Errors raised on purpose end in one line, others in a traceback,
+both with status 2: to several commands status 1 is an answer, that a claim does not hold."""
 
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +18,25 @@ from interlace.cli.verify import verify as verify_command
 from interlace.core.composition import compose
 from interlace.core.errors import InterlaceError
 
+_INTERRUPTED = 130  # what shells report for Ctrl-C
+
 
 class _Group(click.Group):
-    """Prints an Interlace error as a line instead of a traceback."""
+    """Prints an Interlace error as a line instead of a traceback; no error looks like an answer."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except InterlaceError as error:
             click.echo(f"{click.style('refused', fg='red', bold=True)} {error}", err=True)
+            sys.exit(2)
+        except KeyboardInterrupt:
+            click.echo("Interrupted", err=True)
+            sys.exit(_INTERRUPTED)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception:  # noqa: BLE001  # a mechanism's own code may raise anything
+            traceback.print_exc()
             sys.exit(2)
 
 

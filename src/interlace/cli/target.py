@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import inspect
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -21,8 +22,9 @@ from interlace.core.errors import ParameterError
 def read_target(text: str) -> Any:
     """The value that ``text`` names.
 
-    Raises ParameterError for a module or a name that is not there, and for an expression that
-    does more than call names with literals.
+    Raises ParameterError for a module or a name that is not there, for a module that ends the
+    program, for arguments that a call does not take, and for an expression that does more than
+    call names with literals. What the module's own code raises is its author's, and goes through.
 
     >>> read_target("interlace.mechanisms:Laplace(epsilon=1/2, answers=3)")
     Laplace(scale=2, answers=3, sensitivity=1)
@@ -35,7 +37,11 @@ def read_target(text: str) -> Any:
         tree = ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError):
         raise _unreadable(text) from None
-    return _value(tree, _module(place), text)
+    try:
+        return _value(tree, _module(place), text)
+    except SystemExit as end:
+        # Its status would be taken for a verdict.
+        raise ParameterError("mechanism", f"{place!r} ends with status {end.code}") from None
 
 
 def _module(place: str) -> Any:
@@ -61,7 +67,11 @@ def _module(place: str) -> Any:
 def _file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ParameterError("mechanism", f"there is no file {str(path)!r}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    # Its neighbours can be imported, as when Python runs it; last, so that they hide nothing.
+    if (beside := str(path.resolve().parent)) not in sys.path:
+        sys.path.append(beside)
+    # A name that no module has: a file named like one must not take its place.
+    spec = importlib.util.spec_from_file_location(f"{path.stem}.py", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -81,10 +91,22 @@ def _value(node: ast.expr, module: Any, text: str) -> Any:
         if any(keyword.arg is None for keyword in node.keywords):
             raise _unreadable(text)
         named = {str(k.arg): _value(k.value, module, text) for k in node.keywords}
-        return _value(node.func, module, text)(*arguments, **named)
+        return _called(_value(node.func, module, text), arguments, named, text)
     if isinstance(node, ast.List | ast.Tuple):
         return tuple(_value(item, module, text) for item in node.elts)
     return _number(node, text)
+
+
+def _called(made: Any, arguments: list[Any], named: dict[str, Any], text: str) -> Any:
+    if not callable(made):
+        raise ParameterError("mechanism", f"{text!r} calls what cannot be called")
+    try:
+        inspect.signature(made).bind(*arguments, **named)
+    except TypeError as error:
+        raise ParameterError("mechanism", f"{text!r}: {error}") from None
+    except ValueError:
+        pass  # It tells no signature.
+    return made(*arguments, **named)
 
 
 def _number(node: ast.expr, text: str) -> Any:

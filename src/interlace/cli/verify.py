@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -42,21 +43,35 @@ _FORMS = {">=": "at_least", "<=": "at_most", "~": "guess"}
 @click.option("--json", "as_json", is_flag=True, help="For a program.")
 @click.option("--trials", default=100, help="Of a theorem.", type=click.IntRange(1))
 @click.option("--seed", default=1, help="Of a theorem.", type=click.IntRange(0))
-def verify(target: str, trials: int, seed: int, as_json: bool, **options: object) -> None:
+@click.pass_context
+def verify(
+    context: click.Context, /, target: str, trials: int, seed: int, as_json: bool, **options: object
+) -> None:
     """Find the worst case of a mechanism against every adaptive adversary.
 
     MODULE is imported, or run where it is a path to a .py file. MECHANISM is a name in it or a
     call, as in interlace.mechanisms:SparseVector(epsilon=1,cutoff=2). Status 1: its claim is
-    violated, and the attack is printed.
+    violated, and the attack is printed; 2: nothing was found out.
 
     In place of a mechanism: theorem1, theorem2, theorem3 or corollary1, on random systems.
     """
-    if target in EXPERIMENTS:
+    theorem = target in EXPERIMENTS
+    _fitting(context, () if theorem else ("trials", "seed"), "goes with a theorem")
+    _fitting(context, (*options, "as_json") if theorem else (), "goes with a mechanism")
+    if theorem:
         with _shown() as progress:
             outcome = run(target, trials, seed, progress)
         click.echo(str(outcome))
         sys.exit(0 if outcome.holds else 1)
     _mechanism(target, as_json, **options)  # type: ignore[arg-type]  # click has checked them
+
+
+def _fitting(context: click.Context, names: Iterable[str], what: str) -> None:
+    """Refuses options that were typed and would have no effect."""
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = f"--{name.removeprefix('as_')}"
+            raise click.UsageError(f"{option} {what}: leave it out")
 
 
 def _mechanism(
@@ -71,9 +86,13 @@ def _mechanism(
     plot: Path | None,
 ) -> None:
     mechanism = read_target(target)
+    if isinstance(mechanism, type):
+        raise ParameterError("mechanism", f'{target!r} is a class: call it, as in "{target}()"')
     parts = ("guarantee", "start", "left", "after")
-    if isinstance(mechanism, type) or not all(hasattr(mechanism, name) for name in parts):
-        raise ParameterError("mechanism", f"{target!r} is no mechanism: call what makes one")
+    if missing := [name for name in parts if not hasattr(mechanism, name)]:
+        raise ParameterError(
+            "mechanism", f"{target!r} is no mechanism: it has no {', '.join(missing)}"
+        )
     with _shown() as progress:
         report = verify_mechanism(
             mechanism,
@@ -84,13 +103,14 @@ def _mechanism(
             values=None if values is None else read_values(values),
             progress=progress,
         )
+    # First what took long: a plot that cannot be written does not lose it.
+    click.echo(json.dumps(report.json(), indent=2) if as_json else str(report))
     if plot is not None:
         try:
             plot.write_text(draw(report), encoding="utf-8")
         except OSError as error:
             # Not FileError: its status 1 is that of a violated claim.
             raise click.UsageError(f"{plot}: {error.strerror}") from None
-    click.echo(json.dumps(report.json(), indent=2) if as_json else str(report))
     if report.verdict == "violated":
         sys.exit(1)
 
