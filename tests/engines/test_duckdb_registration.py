@@ -274,6 +274,24 @@ def test_unreadable_files_are_refused_without_their_values(tmp_path: Path) -> No
         assert bare(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        (b"id,x\n1,2\n3,31337,4\n", "as many fields as its first one"),
+        (b"id,x\n1,2\n31337\n", "as many fields as its first one"),
+        (b"id,x\n1,2\n\xff\xfe,31337\n", "all of it be UTF-8"),
+        (b"id,x,x\n1,2,31337\n", "name every column once"),
+    ],
+)
+def test_a_file_that_is_no_csv_table_is_refused_with_what_to_look_for(
+    content: bytes, hint: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(DataError, match=hint) as caught:
+        one_table(tmp_path / "a.csv", tmp_path / "snapshots", X)
+    assert bare(caught.value)
+
+
 def test_a_table_of_one_row_per_unit_holds_one_row_per_unit(tmp_path: Path) -> None:
     source = pd.DataFrame({"id": [1, 1], "x": [2, 3]})
     with pytest.raises(DataError, match="rows_per_unit = 1, but a unit has more rows"):

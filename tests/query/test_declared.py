@@ -126,6 +126,11 @@ def test_a_bad_table_is_refused_by_the_name_of_its_argument(make: Any, name: str
     assert caught.value.name == name
 
 
+def test_a_column_that_is_no_domain_is_told_what_there_is() -> None:
+    with pytest.raises(ParameterError, match="'x' must be Integer, Decimal, Category, Boolean or"):
+        Table("a", {"x": int})  # type: ignore[dict-item]
+
+
 def test_names_are_found_by_the_rule_of_sql() -> None:
     labs = CLINIC.tables[0]
     assert CLINIC.table("LABS") is CLINIC.table("labs", quoted=True) is labs

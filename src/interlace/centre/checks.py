@@ -43,7 +43,7 @@ def check_promise(guarantee: Budget, argument: str) -> None:
     """Raises ParameterError or RelationMismatch for a guarantee that a centre cannot promise."""
     if not isinstance(guarantee, Budget):
         raise ParameterError(
-            argument, f"must be PureDP, ApproxDP or ZCDP, got a {type(guarantee).__name__}"
+            argument, f"must be PureDP, ApproxDP or ZCDP, got {type(guarantee).__name__}"
         )
     if guarantee.relation is not Relation.ADD_REMOVE:
         raise RelationMismatch(f"{argument}: the centre's neighbours add or remove one unit (R10)")

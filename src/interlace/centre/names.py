@@ -18,7 +18,7 @@ def checked_name(value: str, argument: str) -> str:
     'ada'
     """
     if not isinstance(value, str):
-        raise ParameterError(argument, f"must be text, got a {type(value).__name__}")
+        raise ParameterError(argument, f"must be text, got {type(value).__name__}")
     if not 0 < len(value) <= _LONGEST or not value.isprintable():
         raise ParameterError(argument, f"must be 1 to {_LONGEST} printable characters")
     if unicodedata.normalize("NFC", value) != value:

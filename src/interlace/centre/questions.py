@@ -101,6 +101,6 @@ class Question:
 def _check_text(sql: str) -> None:
     """Refused now and not when the answer is stored: nothing may fail after a draw."""
     if not isinstance(sql, str):
-        raise ParameterError("sql", f"must be text, got a {type(sql).__name__}")
+        raise ParameterError("sql", f"must be text, got {type(sql).__name__}")
     if not sql.isascii() and any("\ud800" <= character <= "\udfff" for character in sql):
         raise ParameterError("sql", "holds half of a surrogate pair, which is not text")

@@ -103,7 +103,7 @@ def _plain(value: object, place: str, depth: int) -> object:
 
 def _name(key: object, place: str) -> str:
     if not isinstance(key, str):
-        raise ParameterError(place, f"its keys must be text, got a {type(key).__name__}")
+        raise ParameterError(place, f"its keys must be text, got {type(key).__name__}")
     return text(key, place)
 
 

@@ -79,5 +79,5 @@ def _salted(secret: object) -> bytes | None:
     if secret is None:
         return None
     if not isinstance(secret, bytes):
-        raise ParameterError("secret", f"must be bytes, got a {type(secret).__name__}")
+        raise ParameterError("secret", f"must be bytes, got {type(secret).__name__}")
     return secrets.token_bytes(statements.SALT) + secret

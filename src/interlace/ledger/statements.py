@@ -85,7 +85,7 @@ class Selection:
         mistake must not select everybody's events."""
         for name, value in {"kind": kind, **names}.items():
             if not isinstance(value, str):
-                raise ParameterError(name, f"must be text, got a {type(value).__name__}")
+                raise ParameterError(name, f"must be text, got {type(value).__name__}")
         return cls(kind, **names)
 
     def page(self) -> sa.Select[Any]:

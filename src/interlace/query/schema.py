@@ -55,7 +55,10 @@ class Table:
         for column, kind in pairs:
             checked_name(column, "columns")
             if not isinstance(kind, Column):
-                raise ParameterError("columns", f"{column!r} must be Integer, Decimal, ... ")
+                kinds = "Integer, Decimal, Category, Boolean or Day"
+                raise ParameterError(
+                    "columns", f"{column!r} must be {kinds}, as il.Integer(0, 120)"
+                )
         check_distinct((column for column, _ in pairs), "columns")
         object.__setattr__(self, "name", checked_name(name, "name"))
         object.__setattr__(self, "columns", pairs)

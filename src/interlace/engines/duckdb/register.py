@@ -68,7 +68,8 @@ def register(sources: Mapping[str, Source], dataset: Dataset, folder: Path, key:
     except Exception as error:  # noqa: BLE001 - whatever happened may quote data
         interrupted = "interrupted" in str(error).lower()  # DuckDB's form of Ctrl-C
         problem = (
-            "a source could not be read or written: check the files, their encoding and the disk"
+            "a source could not be read or written: check the files, that all is UTF-8 and each "
+            "line of a CSV file has as many fields as its first one, and the disk"
         )
     # Raised outside the handlers: as the context of this error, the other's would be in reach.
     if interrupted:

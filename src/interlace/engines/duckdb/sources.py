@@ -95,7 +95,9 @@ def _header(path: Path, separator: str) -> list[str]:
         names = next(csv.reader(file, delimiter=separator), [])
     folded = [name.casefold() for name in names]
     if not names or len(set(folded)) < len(folded) or "" in names:
-        raise DataError(f"source file {path}: its first line must name every column once, in UTF-8")
+        raise DataError(
+            f"source file {path}: its first line must name every column once, and all of it be UTF-8"
+        )
     return names
 
 
