@@ -225,7 +225,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     ),
     (SV, {"values": [(0, 2)]}, "values: a pair may differ by"),
     (SV, {"values": [(0, 1, 2)]}, "values: must be pairs"),
-    (SV, {"values": [Question(0, 1, guess=3)]}, "values: the mechanism takes none"),
+    (SV, {"values": [Question(0, 1, guess=3)]}, "values: a SparseVector does not take"),
     (SV, {"rounds": 0}, "rounds: "),
     (SV, {"rounds": 40}, "limit: about"),
     (SV, {"tolerance": 0}, "tolerance: "),

@@ -25,6 +25,7 @@ from interlace.core.mechanisms.protocol import (
     Secret,
 )
 from interlace.core.queries import Query
+from interlace.verify.mistakes import answered, moved
 from interlace.verify.noise import UNIT, Mass, Noise, completed
 from interlace.verify.questions import Plan, identity
 
@@ -94,7 +95,7 @@ class Kernels:
         self, leaf: Mechanism, places: tuple[int, ...], public: Public, query: Query
     ) -> Asked:
         """Raises ParameterError where the leaf takes no such query or reads what was not asked."""
-        move = leaf.move(public, query)
+        move = moved(leaf, public, query)
         if move.plan != self._plan:
             raise ParameterError("mechanism", "must read the plan that it is asked")
         law = move.kernel.law
@@ -167,10 +168,9 @@ class Kernels:
                     "that are listed: verify it with less noise, a larger epsilon",
                 )
             self.listed = max(self.listed, len(window))
-            answer, public, query = asked.leaf.answer, asked.public, asked.query
             runs: list[Run] = []
             for k in window:
-                given = answer(secret, public, query, (k,))
+                given = answered(asked.leaf, secret, asked.public, asked.query, (k,))
                 number = self._numbers.setdefault(identity(given), len(self._numbers))
                 if runs and runs[-1].number == number and isinstance(asked.move.kernel, Add):
                     runs[-1] = runs[-1]._replace(high=k)

@@ -78,9 +78,7 @@ def questions(
     Raises ParameterError for values that move further than the mechanism declares, and for a
     mechanism that takes no such question.
     """
-    given = None if values is None else list(values)
-    if given is not None and not given:
-        raise ParameterError("values", "must name at least one pair of values")
+    given = None if values is None else _listed(values)
     pairs = [v.values if isinstance(v, Question) else _pair(v) for v in given or []]
     bound = _sensitivity(mechanism, pairs)
     scalar = Sensitivity.scalar(bound)
@@ -89,11 +87,7 @@ def questions(
         if found:
             break
     else:
-        raise ParameterError(
-            "values",
-            "the mechanism takes none of a plain query, at_least= and guess= for one number: "
-            "say what it takes by interlace.verify.Question",
-        )
+        _refuse(mechanism, Plan(scalar, monotone=True), given)
     rising = {q.zero < q.one for q in found if q.zero != q.one}
     if plan.monotone and len(rising) > 1:
         raise ParameterError(
@@ -104,10 +98,46 @@ def questions(
     return plan, tuple(dict.fromkeys(found))
 
 
+def _listed(values: Any) -> list[tuple[int, int] | Question]:
+    if isinstance(values, str | Question) or not isinstance(values, Iterable):
+        raise ParameterError(
+            "values",
+            f"must be a list of pairs (value in M^0, value in M^1) or Questions, such as "
+            f"[(0, 1), (1, 0)], not a {type(values).__name__}",
+        )
+    found = list(values)
+    if not found:
+        raise ParameterError("values", "must name at least one pair of values")
+    return found
+
+
 def _pair(value: Any) -> tuple[int, int]:
+    problem = "must be pairs (value in M^0, value in M^1) of integers, or Questions"
     if not isinstance(value, tuple) or len(value) != 2:
-        raise ParameterError("values", "must be pairs (value in M^0, value in M^1) or Questions")
-    return Question(*value).values
+        raise ParameterError("values", f"{problem}: {value!r} is none")
+    try:
+        return Question(*value).values
+    except ParameterError as error:
+        raise ParameterError("values", f"{problem}: {value!r} is none ({error})") from None
+
+
+def _refuse(
+    mechanism: Mechanism | Composite, plan: Plan, given: Sequence[tuple[int, int] | Question] | None
+) -> NoReturn:
+    for question in given or []:
+        if isinstance(question, Question):
+            problem = refusal(mechanism, question.query(plan))
+            if problem is not None:
+                raise ParameterError(
+                    "values",
+                    f"a {type(mechanism).__name__} does not take the question {question} "
+                    f"({problem})",
+                )
+    raise ParameterError(
+        "values",
+        "the mechanism takes none of a plain query, at_least= and guess= for one number: "
+        "say what it takes by interlace.verify.Question",
+    )
 
 
 def _sensitivity(mechanism: Mechanism | Composite, pairs: list[tuple[int, int]]) -> int:
@@ -162,6 +192,11 @@ class _Accepted(Exception):
 
 def accepted(mechanism: Mechanism | Composite, query: Query) -> bool:
     """Whether the mechanism takes the query at its start."""
+    return refusal(mechanism, query) is None
+
+
+def refusal(mechanism: Mechanism | Composite, query: Query) -> ParameterError | None:
+    """How the mechanism refuses the query at its start; None where it takes it."""
 
     def respond(leaf: Mechanism, _secret: Secret, public: Public, asked: Query) -> NoReturn:
         leaf.move(public, asked)
@@ -177,10 +212,10 @@ def accepted(mechanism: Mechanism | Composite, query: Query) -> bool:
             respond_,
         )
     except _Accepted:
-        return True
-    except ParameterError:
-        return False
-    return True
+        return None
+    except ParameterError as error:
+        return error
+    return None
 
 
 def identity(answer: Answer) -> Hashable:

@@ -24,6 +24,7 @@ from interlace.core.mechanisms.protocol import (
 )
 from interlace.core.queries import Query
 from interlace.verify.kernels import Asked, Kernels, Step
+from interlace.verify.mistakes import released
 from interlace.verify.noise import BITS
 from interlace.verify.opening import shape, window
 from interlace.verify.questions import Plan, Question, identity
@@ -221,7 +222,9 @@ class System:
             answer, after = play(self._mechanism, self._shape, self._states[state], query, respond)
         except _Unknown as unknown:
             return self._kernels.asked(*unknown.asked)
-        known = self._known.setdefault(identity(answer), len(self._answers))
+        known = self._known.setdefault(
+            identity(released(self._mechanism, answer)), len(self._answers)
+        )
         if known == len(self._answers):
             self._answers.append(answer)
         return known, self._number(after)

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from fractions import Fraction
 from itertools import islice
 
-from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, float_down, float_up, natural, rational
 from interlace.core.finite import evaluate, interleave, transcripts
 from interlace.core.guarantees import Guarantee
 from interlace.core.mechanisms.protocol import Composite, Mechanism, composite
 from interlace.verify.findings import Findings, factors, smallest
+from interlace.verify.mistakes import checked, claim_of
 from interlace.verify.questions import Values, questions
 from interlace.verify.report import Attack, Point, Report, Verdict, judge
 from interlace.verify.tables import Progress, System
@@ -69,9 +69,9 @@ def verify(
 
     ``progress`` is told what is done, and how much of how much.
 
-    Raises ParameterError for arguments out of range, for a mechanism that is no frozen value or
-    whose public state is none or does not follow from what it released, and with an estimate for
-    what is too large.
+    Raises ParameterError for arguments out of range, for a mechanism that is no frozen value,
+    whose methods do not give what the protocol says or whose public state does not follow from
+    what it released, and with an estimate for what is too large.
 
     >>> from interlace.core.mechanisms import Laplace
     >>> report = verify(Laplace(scale=2))
@@ -80,8 +80,8 @@ def verify(
     """
     began = time.monotonic()
     told = progress or (lambda *_: None)
-    _refuse_unhashable(mechanism)
-    claimed = mechanism.guarantee if claim is None else claim
+    checked(mechanism)
+    claimed = claim_of(mechanism, claim)
     width = rational(tolerance, "tolerance", above=True, maximum=1)
     plan, asked = questions(mechanism, values)
     count = _rounds(mechanism, rounds)
@@ -125,15 +125,6 @@ def _parts_verdict(
     if composite(mechanism) is None:
         return None
     return judge(sides, width) if sides else "undecided"
-
-
-def _refuse_unhashable(mechanism: Mechanism | Composite) -> None:
-    try:
-        hash(mechanism)
-    except TypeError:
-        raise ParameterError(
-            "mechanism", "must be a frozen value, as frozen dataclasses are: it is not hashable"
-        ) from None
 
 
 def _rounds(mechanism: Mechanism | Composite, rounds: int | None) -> int:

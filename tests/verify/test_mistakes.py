@@ -1,0 +1,188 @@
+"""What a newcomer gets wrong is named, with what to give instead: no traceback from inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import interlace as il
+from interlace.core.laws import DiscreteLaplace, Point
+from interlace.core.mechanisms import Laplace
+from interlace.core.mechanisms.protocol import Add, Answer, Compare, Move, Within
+from interlace.core.queries import Plan, Query
+from interlace.verify import Question
+
+GOOD = il.compose([il.PureDP(2)])
+HALF: Any = 0.5
+
+
+def _move(query: Query) -> Any:
+    if query.comparison is None:
+        raise il.ParameterError("at_least", "give a limit")
+    return Move(query.plan, Compare(DiscreteLaplace(1)), query.comparison)
+
+
+def _answer(secret: Any, outcome: tuple[int, ...]) -> Any:
+    del secret
+    return Answer(outcome[0] == 1)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A mechanism whose methods are replaced one by one."""
+
+    claims: Any = GOOD
+    opens: Any = DiscreteLaplace(1)  # noqa: RUF009  a frozen value
+    lefts: Any = 1
+    moves: Any = _move
+    answers: Any = _answer
+
+    @property
+    def guarantee(self) -> Any:
+        return self.claims
+
+    def opening(self) -> Any:
+        return self.opens
+
+    def start(self) -> int:
+        return 0
+
+    def left(self, public: int) -> Any:
+        del public
+        return self.lefts
+
+    def move(self, public: int, query: Query) -> Any:
+        del public
+        return self.moves(query)
+
+    def answer(self, secret: Any, public: int, query: Query, outcome: tuple[int, ...]) -> Any:
+        del public, query
+        return self.answers(secret, outcome)
+
+    def after(self, public: int, query: Query, answer: Answer) -> int:
+        del query, answer
+        return public
+
+    def within(self, plan: Plan, confidence: Fraction) -> Within:
+        del plan
+        return Within(DiscreteLaplace(1).radius(confidence))
+
+
+def _fails(*_: object) -> Any:
+    raise ZeroDivisionError("its own")
+
+
+def _index(secret: Any, outcome: tuple[int, ...]) -> Any:
+    return Answer(outcome[0] + secret[0])
+
+
+def _unpack(secret: Any, outcome: tuple[int, ...]) -> Any:
+    (limit,) = secret
+    return Answer(outcome[0] + limit)
+
+
+MISTAKEN: list[tuple[dict[str, Any], str]] = [
+    ({"answers": lambda *_: None}, "Parts.answer must give Answer.*it gives None"),
+    ({"answers": lambda _, outcome: outcome}, "Parts.answer must give Answer.*of type tuple"),
+    ({"answers": _index}, "Parts.answer reads its secret, which is not given .* Compare"),
+    ({"answers": _unpack}, "Parts.answer reads its secret, which is not given .* Compare"),
+    ({"moves": lambda _: None}, r"Parts.move must give Move\(query.plan.*it gives None"),
+    ({"moves": lambda q: q.plan}, r"Parts.move must give Move\(query.plan.*of type Plan"),
+    ({"moves": lambda q: Move(q.plan, DiscreteLaplace(1))}, "Parts.move must give .* of type Move"),  # type: ignore[arg-type]  # wrong
+    ({"moves": lambda q: Move(q.plan, Add(DiscreteLaplace))}, "Parts.move must give"),  # type: ignore[arg-type]  # wrong
+    ({"claims": None}, "Parts.guarantee must give a guarantee such as il.PureDP.*None"),
+    ({"claims": 1}, r"Parts.guarantee must give a guarantee .* of type int \(1\)"),
+    ({"opens": None}, "Parts.opening must give a law such as .*None"),
+    ({"opens": 3}, "Parts.opening must give a law such as"),
+    ({"opens": Point}, "Parts.opening must give a law such as .* the class Point"),
+    ({"lefts": None}, "Parts.left must give how many answers are left.*None"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "problem"), MISTAKEN, ids=lambda x: str(x)[:30])
+def test_a_malformed_mechanism_is_named_with_what_it_must_give(
+    wrong: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(il.ParameterError, match=f"^mechanism: {problem}"):
+        il.verify(replace(Parts(), **wrong), rounds=1)
+
+
+def test_its_sound_form_is_verified() -> None:
+    assert il.verify(Parts(), rounds=1).verdict in {"slack", "tight"}
+
+
+@pytest.mark.parametrize("method", ["answers", "moves"])
+def test_an_error_of_its_own_code_stays_what_it_is(method: str) -> None:
+    with pytest.raises(ZeroDivisionError, match="its own"):
+        il.verify(replace(Parts(), **{method: _fails}), rounds=1)
+
+
+@dataclass(frozen=True)
+class NoStart:
+    """Forgot to write its methods."""
+
+    start = 3
+    guarantee = GOOD
+
+    def opening(self) -> Point:
+        return Point()
+
+
+@dataclass(frozen=True)
+class NoClaim:
+    """Forgot its guarantee."""
+
+    inner: Laplace
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "guarantee":
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+
+def test_missing_methods_are_named() -> None:
+    wrong: Any = NoStart()
+    with pytest.raises(il.ParameterError, match=r"^mechanism: NoStart .* lacks start, left, after"):
+        il.verify(wrong)
+
+
+def test_a_missing_guarantee_may_be_given() -> None:
+    wrong: Any = NoClaim(Laplace(epsilon=1))
+    with pytest.raises(il.ParameterError, match=r"^mechanism: NoClaim must have a property guar"):
+        il.verify(wrong)
+    report = il.verify(wrong, claim=il.PureDP(1), delta=1e-9, values=[(0, 1)])
+    assert report.verdict != "violated"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "arguments", "problem"),
+    [
+        (Laplace, {}, r"mechanism: must be a mechanism, not the class Laplace: call it"),
+        (None, {}, "mechanism: NoneType must have the methods .* il.mechanisms.Laplace"),
+        (5, {}, "mechanism: int must have the methods"),
+        (Laplace(scale=1), {"claim": 3}, r"claim: must be a guarantee such as il.PureDP\(1\)"),
+        (Laplace(scale=1), {"claim": "x"}, r"claim: must be a guarantee such as il.PureDP\(1\)"),
+        (Laplace(scale=1), {"claim": il.PureDP}, "claim: must be .* the class PureDP"),
+        (Laplace(scale=1), {"values": 5}, r"values: must be a list of pairs .*\[\(0, 1\).* int"),
+        (Laplace(scale=1), {"values": "0,1"}, "values: must be a list of pairs"),
+        (Laplace(scale=1), {"values": Question(0, 1)}, "values: must be a list of pairs"),
+        (Laplace(scale=1), {"values": [(0, HALF)]}, r"values: must be pairs .* \(0, 0.5\) is none"),
+        (Laplace(scale=1), {"values": [(0, 1), 7]}, "values: must be pairs .* 7 is none"),
+    ],
+    ids=lambda x: str(x)[:30],
+)
+def test_arguments_are_named_with_what_is_allowed(
+    mechanism: Any, arguments: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(il.ParameterError, match=f"^{problem}"):
+        il.verify(mechanism, **arguments)
+
+
+def test_a_question_that_is_not_taken_is_told_with_its_reason() -> None:
+    question = Question(0, 1, at_least=3)
+    problem = r"values: a Laplace does not take the question \(0, 1\) >= 3 .*answers with a value"
+    with pytest.raises(il.ParameterError, match=f"^{problem}"):
+        il.verify(Laplace(scale=1), values=[question])
