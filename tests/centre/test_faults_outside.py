@@ -344,8 +344,8 @@ def test_interrupted_at_a_point(
     place: Path, deed: str, point: faults.Point, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INTERLACE_FAULT", f"{point}:interrupt")
-    # The shell says "Aborted!" instead.
-    with pytest.raises((KeyboardInterrupt, il.LedgerError), match=r"^$|Aborted"):
+    # The shell says "Interrupted" instead.
+    with pytest.raises((KeyboardInterrupt, il.LedgerError), match=r"^$|Interrupted"):
         DEEDS[deed].do(place)
     _holds(place, deed)
 
