@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -10,10 +11,10 @@ import pytest
 
 import interlace as il
 from interlace.core.laws import DiscreteLaplace, Point
-from interlace.core.mechanisms import Laplace
+from interlace.core.mechanisms import Laplace, SparseVector
 from interlace.core.mechanisms.protocol import Add, Answer, Compare, Move, Within
 from interlace.core.queries import Plan, Query
-from interlace.verify import Question
+from interlace.verify import Question, tables
 
 GOOD = il.compose([il.PureDP(2)])
 HALF: Any = 0.5
@@ -186,3 +187,55 @@ def test_a_question_that_is_not_taken_is_told_with_its_reason() -> None:
     problem = r"values: a Laplace does not take the question \(0, 1\) >= 3 .*answers with a value"
     with pytest.raises(il.ParameterError, match=f"^{problem}"):
         il.verify(Laplace(scale=1), values=[question])
+
+
+@dataclass(frozen=True)
+class Counter(Parts):
+    """A running total of noisy numbers: a state that what was answered stays in."""
+
+    opens: Any = Point()  # noqa: RUF009  a frozen value
+    moves: Any = lambda query: Move(query.plan, Add(DiscreteLaplace(1)))  # a field
+    keeps: bool = False
+
+    def start(self) -> Any:
+        return ()
+
+    def answer(self, secret: Any, public: Any, query: Query, outcome: tuple[int, ...]) -> Any:
+        del secret, query
+        return Answer(sum(public) + outcome[0])
+
+    def after(self, public: Any, query: Query, answer: Answer) -> Any:
+        del query
+        return (*public, answer.value) if self.keeps else (answer.value,)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_what_is_too_large_is_refused_before_it_is_done(*, keeps: bool) -> None:
+    """Of 97 outcomes a round, 97^5 histories: five paths say so."""
+    wrong = Counter(lefts=5, keeps=keeps)
+    told: list[tuple[str, int, int]] = []
+    with pytest.raises(il.ParameterError) as caught:
+        il.verify(wrong, rounds=5, values=[(0, 1)], progress=lambda *done: told.append(done))
+    problem = str(caught.value)
+    assert re.search(r"^rounds: 5 rounds have about .*e\+\d\d histories, and more", problem)
+    for advice in ("fewer rounds", "fewer values", "less noise"):
+        assert advice in problem
+    for foreign in ("hidden-state", "limit"):
+        assert foreign not in problem
+    assert 0 < len(told) < 100  # the tables that were built
+
+
+def test_tables_are_counted_while_they_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MOST_ENTRIES", 1000)
+    with pytest.raises(il.ParameterError, match=r"^rounds: 2 rounds have probabilities, and more"):
+        il.verify(Counter(lefts=2), rounds=2, values=[(0, 1)])
+
+
+def test_the_walk_counts_as_the_graph_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a limit of one node less than there are, and one that just suffices."""
+    report = il.verify(SparseVector(epsilon=1, cutoff=2), rounds=4)
+    monkeypatch.setattr(tables, "MOST_NODES", report.nodes)
+    assert il.verify(SparseVector(epsilon=1, cutoff=2), rounds=4).nodes == report.nodes
+    monkeypatch.setattr(tables, "MOST_NODES", report.nodes - 1)
+    with pytest.raises(il.ParameterError, match=r"^rounds: 4 of 4 rounds have about"):
+        il.verify(SparseVector(epsilon=1, cutoff=2), rounds=4)

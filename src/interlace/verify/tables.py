@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from interlace.core.errors import ParameterError, SessionHalted
 from interlace.core.finite import FinitePair
+from interlace.core.finite.secret import OneSecret, summed
 from interlace.core.mechanisms.play import State, play, start
 from interlace.core.mechanisms.protocol import (
     Answer,
@@ -29,6 +30,7 @@ from interlace.verify.noise import BITS
 from interlace.verify.opening import shape, window
 from interlace.verify.questions import Plan, Question, identity
 from interlace.verify.responses import Kind, Way, responses
+from interlace.verify.sizes import MOST_ENTRIES, MOST_NODES, bound, refuse
 
 Progress = Callable[[str, int, int], None]
 """Told what is done, and how much of how much."""
@@ -86,22 +88,31 @@ class System:
         self._states: list[State] = []
         self._numbers: dict[Hashable, int] = {}
         self._tables: dict[tuple[int, str], Table] = {}
-        self._depth = 1
+        self._entries, self._depth = 0, 1
         self._number(start(mechanism))
         if folded and self._only_compares():
             self._kernels = Kernels(plan, values, _FINE, folded=folded)
             self._secrets, self._opening, self._opened = window(laws, _FINE)
             self._plays.clear()
-        self.pair = FinitePair.one_secret(
+        self.pair = self._paired()
+
+    def _paired(self) -> FinitePair:
+        """Refused where it is too large, as early as that is known."""
+        asked, rounds = tuple(self._questions), self._rounds
+        system = OneSecret(
             lambda _bit: self._opening,
             lambda bit, secret, state, asked: self._table(state, asked).laws[bit][secret],
-            queries=list(self._questions),
-            rounds=rounds,
-            start=0,
-            after=lambda state, asked, response: self._table(state, asked).after[response],
+            0,
+            lambda state, asked, response: self._table(state, asked).after[response],
             exact=True,
-            limit=max(2000, _MOST_BYTES // (len(self._secrets) * _bytes(rounds))),
         )
+        step = summed(system, asked, rounds)
+        limit = max(2000, _MOST_BYTES // (len(self._secrets) * _bytes(rounds)))
+        source = step.source(rounds)
+        # What was walked is remembered by the step, and fits: no estimate may refuse it again.
+        bound(source, rounds, min(limit, MOST_NODES), self._progress)
+        limit = max(limit, min(source.size, 10**12))
+        return FinitePair(step, queries=asked, rounds=rounds, exact=True, limit=limit)
 
     @property
     def closed(self) -> bool:
@@ -157,6 +168,9 @@ class System:
                     name = names[way.answer]
                     law[name] = law.get(name, Fraction(0)) + way.masses[bit]
                 found.append(law)
+                self._entries += len(law)
+                if self._entries > MOST_ENTRIES:
+                    refuse("probabilities", self._rounds, MOST_ENTRIES)
         return Table(laws, {names[answer]: number for answer, number in after.items()})
 
     def _silent(self, state: int, name: str) -> Table:
