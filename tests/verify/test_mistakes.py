@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,6 +17,7 @@ from interlace.core.mechanisms import Laplace, SparseVector
 from interlace.core.mechanisms.protocol import Add, Answer, Compare, Move, Within
 from interlace.core.queries import Plan, Query
 from interlace.verify import Question, tables
+from interlace.verify import verify as function
 
 GOOD = il.compose([il.PureDP(2)])
 HALF: Any = 0.5
@@ -239,3 +242,18 @@ def test_the_walk_counts_as_the_graph_does(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(tables, "MOST_NODES", report.nodes - 1)
     with pytest.raises(il.ParameterError, match=r"^rounds: 4 of 4 rounds have about"):
         il.verify(SparseVector(epsilon=1, cutoff=2), rounds=4)
+
+
+def test_a_slack_verdict_says_what_it_rests_on() -> None:
+    line = "with these rounds and questions; more may come nearer to the claim"
+    slack = il.verify(Laplace(epsilon=1, answers=3), rounds=1)
+    assert (slack.verdict, line in str(slack)) == ("slack", True)
+    tight = il.verify(Laplace(epsilon=1))
+    assert (tight.verdict, line in str(tight)) == ("tight", False)
+
+
+def test_the_package_that_is_called_looks_like_its_function() -> None:
+    called: Any = il.verify
+    assert list(inspect.signature(called).parameters)[:3] == ["mechanism", "rounds", "values"]
+    assert called.__doc__ == function.__doc__
+    assert "every adaptive adversary" in pydoc.render_doc(called)

@@ -3,6 +3,7 @@
 It imports nothing of ``composition``: it does not trust what it checks.
 """
 
+import inspect
 import sys
 from types import ModuleType
 
@@ -20,3 +21,6 @@ class _Callable(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Callable
+# help() and completion read these of what is called: here the package.
+__signature__ = inspect.signature(verify)
+__doc__ = verify.__doc__ or ""

@@ -131,6 +131,8 @@ class Report:
             f"claims {self.claim}; {self.rounds} rounds of {', '.join(self.questions)}",
             *map(str, self.points),
         ]
+        if self.verdict == "slack":
+            lines.append("with these rounds and questions; more may come nearer to the claim")
         if self.parts_verdict is not None:
             lines.append(f"its parts, interleaved at will: {self.parts_verdict}")
             lines += [f"  {point}" for point in self.parts] or ["  too many histories for a look"]
