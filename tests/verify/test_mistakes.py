@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pydoc
 import re
@@ -12,11 +13,12 @@ from typing import Any
 import pytest
 
 import interlace as il
+from interlace.core.finite.strategy import Adversary, Ask
 from interlace.core.laws import DiscreteLaplace, Point
 from interlace.core.mechanisms import Laplace, SparseVector
 from interlace.core.mechanisms.protocol import Add, Answer, Compare, Move, Within
 from interlace.core.queries import Plan, Query
-from interlace.verify import Question, tables
+from interlace.verify import Question, report, tables
 from interlace.verify import verify as function
 
 GOOD = il.compose([il.PureDP(2)])
@@ -257,3 +259,25 @@ def test_the_package_that_is_called_looks_like_its_function() -> None:
     assert list(inspect.signature(called).parameters)[:3] == ["mechanism", "rounds", "values"]
     assert called.__doc__ == function.__doc__
     assert "every adaptive adversary" in pydoc.render_doc(called)
+
+
+def test_answers_that_lead_on_alike_are_printed_as_ranges() -> None:
+    """Of all 96 outcomes or so of the second answer, nothing is asked after any."""
+    shown = str(il.verify(Counter(lefts=2), rounds=2, values=[(0, 1)]))
+    assert re.search(r"'-?\d+' to '-?\d+': (stop|ask)", shown)
+    assert not re.search(r"('-?\d+', ){8}", shown)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ("'-2', '-1', '0', '1'", "'-2' to '1'"),
+        ("'1', '2', '4', '5', '6', '9'", "'1', '2', '4' to '6', '9'"),
+        ("'7 or more', '3'", "'7 or more', '3'"),
+        ("'3', '4', '5', '7 or more'", "'3' to '5', '7 or more'"),
+    ],
+)
+def test_ranges_of_answers(labels: str, expected: str) -> None:
+    stop = Ask("again", tuple((label, None) for label in ast.literal_eval(f"[{labels}]")))
+    lines = "\n".join(report._tree(Adversary(stop, 0)))
+    assert f"  {expected}: stop" in lines

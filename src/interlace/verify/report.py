@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 from typing import Any, Literal
 
 from interlace.core.finite import Adversary
@@ -14,6 +16,8 @@ from interlace.verify.findings import Findings, Span
 
 #: What is shown of an adversary.
 _WIDE, _LONG = 90, 24
+#: Several integers as answers, as a tree shows them.
+_RUN = re.compile(r"'-?\d+'(?:, '-?\d+')+")
 
 Verdict = Literal["tight", "slack", "holds", "violated", "undecided"]
 
@@ -191,10 +195,25 @@ def _between(span: Span) -> str:
 
 
 def _tree(adversary: Adversary) -> list[str]:
-    drawn = str(adversary).splitlines()
+    drawn = [_RUN.sub(_ranged, line) for line in str(adversary).splitlines()]
     shown = [f"  {line}" if len(line) <= _WIDE else f"  {line[:_WIDE]} …" for line in drawn]
     more = f"  … {len(shown) - _LONG} more lines: print(report.adversary)"
     return shown if len(shown) <= _LONG else [*shown[:_LONG], more]
+
+
+def _ranged(run: re.Match[str]) -> str:
+    """Answers with one continuation, neighbouring ones as a range."""
+    numbers = [int(label.strip("' ")) for label in run[0].split(",")]
+    # Along neighbours, number minus place stays the same.
+    groups = groupby(enumerate(numbers), lambda at: at[1] - at[0])
+    parts = []
+    for _, group in groups:
+        members = [number for _, number in group]
+        if len(members) > 2:
+            parts.append(f"'{members[0]}' to '{members[-1]}'")
+        else:
+            parts += [f"'{number}'" for number in members]
+    return ", ".join(parts)
 
 
 def _short(value: float) -> str:
