@@ -160,7 +160,7 @@ def test_a_theorem_in_place_of_a_mechanism(name: str) -> None:
         ((LAPLACE, "--delta", "2"), "delta"),
         ((LAPLACE, "--claim", "x"), "expression"),
         ((LAPLACE, "--rounds", "0"), "rounds"),
-        ((SPARSE, "--rounds", "60"), "limit"),
+        ((SPARSE, "--rounds", "60"), "rounds: 12 of 60 rounds"),
         ((LAPLACE, "--seed", "1"), "--seed goes with a theorem: leave it out"),
         (("theorem1", "--rounds", "3"), "--rounds goes with a mechanism: leave it out"),
         (("theorem1", "--json"), "--json goes with a mechanism: leave it out"),

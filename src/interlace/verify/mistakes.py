@@ -75,13 +75,14 @@ def claim_of(mechanism: Mechanism | Composite, claim: Guarantee | None) -> Guara
             raise ParameterError("claim", f"must be {wanted}, not {_named(claim)}")
         return claim
     try:
-        inspect.getattr_static(mechanism, "guarantee")
+        found = mechanism.guarantee
     except AttributeError:
+        if inspect.getattr_static(mechanism, "guarantee", None) is not None:
+            raise  # an error of its own code
         raise ParameterError(
             "mechanism",
             f"{type(mechanism).__name__} must have a property guarantee, {wanted}; or give claim=",
         ) from None
-    found = mechanism.guarantee
     _given(
         mechanism,
         "guarantee",
