@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
 
 from interlace.core.mechanisms.protocol import Answer as CoreAnswer
 from interlace.query.plan import Aggregate, Plan
@@ -89,7 +88,6 @@ def in_units(value: int, digits: int) -> Number:
     return Decimal((int(value < 0), tuple(map(int, str(abs(value)))), -digits))
 
 
-@lru_cache(maxsize=1024)
 def bounding(plan: Plan) -> str:
     """What one unit can contribute to each number of a plan, in words."""
     return "; ".join(_bound(item) for item in plan.aggregates)
