@@ -3,7 +3,6 @@ the database ended by itself."""
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import time
@@ -18,20 +17,9 @@ from interlace.core.errors import LedgerError
 from interlace.ledger import SQLiteLedger
 from interlace.ledger.sqlite import running
 from interlace.ledger.sqlite.connections import Connections
+from tests.ledger.children import in_a_child
 
 PATIENCE = 20  # seconds
-
-
-def forked(work: Callable[[], bool]) -> bool:
-    """Whether the work, in a child, says so."""
-    child = os.fork()
-    if child == 0:  # pragma: no cover  runs in the child
-        status = 1
-        try:
-            status = int(not work())
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @contextmanager
@@ -80,7 +68,7 @@ def test_a_child_inherits_no_connection_of_a_ledger_that_was_just_opened(tmp_pat
     come_and_go()
     with storm(come_and_go, 4):
         for _ in range(30):
-            assert forked(inherits_no_database)
+            assert in_a_child(inherits_no_database)
 
 
 def test_a_ledger_that_is_made_during_a_fork_waits_for_its_end(
@@ -104,7 +92,7 @@ def test_a_ledger_that_is_made_during_a_fork_waits_for_its_end(
 
     with SQLiteLedger(tmp_path / "a") as ledger:
         monkeypatch.setattr(Connections, "before_fork", closed)
-        assert forked(lambda: ledger.append("note") == 1)
+        assert in_a_child(lambda: ledger.append("note") == 1)
     for thread in threads:
         thread.join(PATIENCE)
     assert opened.is_set()
@@ -115,7 +103,7 @@ def test_threads_fork_at_once(tmp_path: Path) -> None:
         ledgers = [stack.enter_context(SQLiteLedger(tmp_path / str(i))) for i in range(3)]
 
         def work() -> None:
-            assert forked(lambda: all(ledger.append("note") for ledger in ledgers))
+            assert in_a_child(lambda: all(ledger.append("note") for ledger in ledgers))
             for ledger in ledgers:
                 ledger.append("note")
 
@@ -155,14 +143,14 @@ def test_two_forks_do_not_end_each_others_rest(
         after(self)
         goes_on.append(self)
         if len(goes_on) == 2:  # the first one's last
-            tried.append(threading.Thread(target=lambda: forked(lambda: True)))
+            tried.append(threading.Thread(target=lambda: in_a_child(lambda: True)))
             tried[0].start()
             half.wait(0.3)
 
     with SQLiteLedger(tmp_path / "a") as first, SQLiteLedger(tmp_path / "b") as second:
         monkeypatch.setattr(Connections, "before_fork", rest)
         monkeypatch.setattr(Connections, "after_fork_in_parent", go_on)
-        assert forked(lambda: True)
+        assert in_a_child(lambda: True)
         tried[0].join(PATIENCE)
         assert not tried[0].is_alive()
         found = list[int]()

@@ -20,6 +20,7 @@ import pytest
 from interlace.core.errors import AlreadyRecorded, Closed, LedgerError, NameTaken
 from interlace.ledger import SQLiteLedger, group
 from interlace.ledger.sqlite import connections
+from tests.ledger.children import in_a_child
 
 OF_S: dict[str, Any] = {"dataset": "liver", "account": "ada", "session": "s"}
 PATIENCE = 20  # seconds
@@ -260,14 +261,7 @@ def test_forks_among_commits_lose_and_repeat_nothing(
 
     storms = [pool.submit(storm) for _ in range(8)]
     for _ in range(10):
-        child = os.fork()
-        if child == 0:  # pragma: no cover  runs in the child
-            status = 1
-            try:
-                status = int(len({ledger.append("child") for _ in range(3)}) < 3)
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert in_a_child(lambda: len({ledger.append("child") for _ in range(3)}) == 3)
     stop.set()
     for done in storms:
         done.result(PATIENCE)

@@ -16,6 +16,7 @@ from interlace.core.errors import AlreadyRecorded, LedgerError
 from interlace.ledger import SQLiteLedger
 from interlace.ledger.holds import Holds
 from interlace.ledger.sqlite import connections
+from tests.ledger.children import in_a_child
 
 
 @pytest.fixture
@@ -27,18 +28,6 @@ def ledger(tmp_path: Path) -> Iterator[SQLiteLedger]:
 def write(ledger: SQLiteLedger) -> int:
     with ledger.transaction() as transaction:
         return transaction.append("note").seq
-
-
-def in_a_child(work: Callable[[], bool]) -> bool:
-    """Whether the work, in a child after a fork, says so."""
-    child = os.fork()
-    if child == 0:  # pragma: no cover  runs in the child
-        status = 1
-        try:
-            status = int(not work())
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def by_another_object(ledger: SQLiteLedger, folder: Path) -> None:
