@@ -55,9 +55,11 @@ def verify(
     ``sensitivity`` (1 where it has none), in both directions unless it takes monotone plans
     only; compared with a threshold of 0, or beside a guess that is its tolerance below 0; only
     (0, sensitivity) and its mirror image where values are answered with noise and no more
-    (``Additive``). For one noisy number that is all: a larger shift of discrete Laplace or Gaussian noise is never more
-    private. For comparisons it is what thresholds next to the values can show; others, further
-    away, have to be given.
+    (``Additive``). For one noisy number and plans that move by the ``sensitivity`` that is all: a
+    larger shift of discrete Laplace or Gaussian noise is never more private. Plans that move by
+    less get less noise in proportion, and their delta may be larger: verify the mechanism of a
+    smaller ``sensitivity`` and as much less noise for them. For comparisons it is what thresholds
+    next to the values can show; others, further away, have to be given.
 
     What is proved, for adversaries with these questions and rounds and for outcomes of exactly
     the named laws: the intervals contain the exact worst case. Where the mechanism's kernels are
