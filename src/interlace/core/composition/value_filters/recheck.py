@@ -10,6 +10,7 @@ import decimal
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache, cached_property
 
 from interlace.core.errors import CheckFailed
 
@@ -140,12 +141,17 @@ def _holds(y0: Fraction, epsilon: Fraction, w: Fraction, after: Fraction) -> boo
 
 def _decided(room: Callable[[_Line], Ends]) -> bool:
     for digits in _DIGITS:
-        low, high = room(_Line(digits))
+        low, high = room(_line(digits))
         if low >= 0:
             return True
         if high < 0:
             return False
     return False
+
+
+@cache
+def _line(digits: int) -> _Line:
+    return _Line(digits)
 
 
 class _Line:
@@ -202,8 +208,9 @@ class _Line:
         return self.minus(self.normal(self.plus(middle, half)), lost)
 
     def normal(self, x: Ends) -> Ends:
-        """The normal distribution function, at both ends, which it grows between."""
-        return self._at(x[0])[0], self._at(x[1])[1]
+        """The normal distribution function: it grows, by less than half of its argument."""
+        low, high = self._at(x[0])
+        return low, self.up.fma(self.up.subtract(x[1], x[0]), Decimal("0.5"), high)
 
     def _at(self, x: Decimal) -> Ends:
         if x < 0:
@@ -226,8 +233,9 @@ class _Line:
         ratio = self.up.divide(high_square, n)
         rest = self.up.divide(self.up.multiply(high, ratio), self.down.subtract(1, ratio))
         part = self.times(density, (total_low, self.up.add(total_high, rest)))
-        return self.plus(self.of(Fraction(1, 2)), self.over(part, self._root()))
+        return self.plus(self.of(Fraction(1, 2)), self.over(part, self._root))
 
+    @cached_property
     def _root(self) -> Ends:
         """sqrt(2 pi), from pi = 16 arctan(1/5) - 4 arctan(1/239)."""
         five, other = self._arctangent(5), self._arctangent(239)
