@@ -34,7 +34,7 @@ from interlace.core.errors import (
     SessionVoid,
     Unproven,
 )
-from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, Relation
+from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, Relation, losses
 from interlace.query.columns import Boolean, Category, Day, Decimal, Integer
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ __all__ = [
     "Unproven",
     "compose",
     "interleave",
+    "losses",
     "mechanisms",
     "open",
     "restore",
