@@ -1,9 +1,8 @@
 """Large trees of hidden-state machines in floats, a block of histories at a time.
 
 Where histories do not merge, all of them must be looked at: ten million leaves a second in
-blocks, against some hundred thousand one by one. This is the one file of the core that uses
-numpy, when it is called (the extra ``fast``). It goes depth first, so that memory does not grow
-with the number of histories.
+blocks, against some hundred thousand one by one. It goes depth first, so that memory does not
+grow with the number of histories. numpy is imported when it is called.
 
 Only sums and products of non-negative floats occur but for one difference at the leaves: so
 what rounding does is what changing each probability of a history by a small part would do.

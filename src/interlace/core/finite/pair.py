@@ -263,14 +263,7 @@ class FinitePair(WorstCase):
         kernels = self._step.kernels() if isinstance(self._step, Filter) else None
         if self.exact or kernels is None or self._source.size > _IN_BLOCKS * self._limit:
             return None
-        try:
-            return Blocks(kernels, self._rounds, self._limit)
-        except ImportError as error:
-            raise ParameterError(
-                "limit",
-                f"about {self._source.size:.2g} histories are walked with numpy, which is not "
-                "installed: install interlace[fast], or ask for fewer rounds",
-            ) from error
+        return Blocks(kernels, self._rounds, self._limit)
 
     def growth(self) -> Fraction:
         seen = self._step.deviation if isinstance(self._step, Filter) else self._deviation

@@ -1,0 +1,106 @@
+"""The model of exact parameters: floats for the integral, exact numbers where they decide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from interlace.core.composition.contour.finite import FiniteLoss
+from interlace.core.composition.contour.gaussian import GaussianLoss
+from interlace.core.composition.contour.model import Lattice, Model
+from interlace.core.composition.contour.responses import Responses
+from interlace.core.composition.contour.rounding import around, summed
+from interlace.core.composition.contour.top import Top
+from interlace.core.composition.terms import Losses
+from interlace.core.guarantees.losses.atoms import Atoms, enclosed
+from interlace.core.interval import Interval
+
+#: A common denominator longer than this makes no lattice that is worth its period.
+_FINEST_BITS = 60
+
+Counted = Sequence[tuple[Atoms, int]]
+
+
+def built(
+    losses: Losses, mu_squared: Fraction = Fraction(0), finite: Counted = (), *, upper: bool = True
+) -> Model:
+    """The sum of two-point losses, a Gaussian one of mu^2, and losses of finitely many values.
+
+    Of enclosed values and masses the upper or the lower ends are taken: more of either is more
+    loss. What floats round is accounted for by the model.
+    """
+    epsilon = np.array([float(e) for e, _ in losses])
+    count = np.array([float(n) for _, n in losses])
+    return Model(
+        Responses(epsilon, count),
+        GaussianLoss(float(mu_squared)),
+        tuple(_finite(atoms, n, upper=upper) for atoms, n in finite),
+        None if mu_squared else _lattice(losses, finite),
+        None if mu_squared else _top(losses, finite),
+    )
+
+
+def _finite(atoms: Atoms, count: int, *, upper: bool) -> FiniteLoss:
+    values, masses = [], []
+    for loss, mass in zip(atoms.losses, atoms.masses, strict=True):
+        end = mass.upper if upper else mass.lower
+        if end > 0:
+            at = enclosed(loss)
+            values.append(float(at.upper if upper else at.lower))
+            masses.append(float(Interval(end, end).log().upper))
+    return FiniteLoss(np.array(values), np.array(masses), float(count))
+
+
+def _lattice(losses: Losses, finite: Counted) -> Lattice | None:
+    """The coarsest lattice that holds all values of the sum; None where it would be very fine."""
+    largest = sum((e * n for e, n in losses), Fraction(0))
+    steps = [2 * e for e, _ in losses]
+    for atoms, count in finite:
+        last = atoms.losses[-1]
+        if len(atoms.losses) > 1 and atoms.step is None:
+            return None
+        if not isinstance(last, Fraction):
+            return None
+        largest += last * count
+        steps.append(atoms.step or Fraction(0))
+    spacing = _common(steps)
+    return Lattice(largest, spacing) if spacing else None
+
+
+def _common(steps: Iterable[Fraction]) -> Fraction | None:
+    """The greatest number of which all ``steps`` are multiples; None where it is very small."""
+    denominator, divisor = 1, 0
+    for step in steps:
+        longer = math.lcm(denominator, step.denominator)
+        divisor *= longer // denominator
+        denominator = longer
+        divisor = math.gcd(divisor, int(step * denominator))
+        if denominator.bit_length() > _FINEST_BITS:
+            return None
+    return Fraction(divisor, denominator) if divisor else None
+
+
+def _top(losses: Losses, finite: Counted) -> Top:
+    """The largest value of the sum, with its chance."""
+    largest = Interval.of(sum((e * n for e, n in losses), Fraction(0)))
+    gaps = [Interval.of(2 * losses[0][0])] if losses else []
+    log_chance, size = 0.0, 0.0
+    for e, n in losses:
+        part = n * math.log1p(math.exp(-min(float(e), 700.0)))
+        log_chance -= part
+        size += part
+    for atoms, count in finite:
+        ends = [enclosed(x) for x in atoms.losses[-2:]]
+        largest = largest + Interval.of(count) * ends[-1]
+        if len(ends) > 1:
+            gaps.append(ends[1] - ends[0])
+        mass = atoms.masses[-1].log()
+        part = count * float(mass.upper)
+        log_chance += part
+        size += abs(part)
+    lost = size * summed(len(losses) + len(finite)) + 1e-300
+    gap = min(gaps, key=lambda g: g.lower, default=Interval.of(0))
+    return Top(largest, gap, around(log_chance, lost).exp().clip(0, 1))

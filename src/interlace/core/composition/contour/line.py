@@ -1,0 +1,97 @@
+"""delta on one line of integration, as an enclosure (FORMULAS 2.11).
+
+For c > 0 and L the loss under P, with F(s) = E[e^(s(L - epsilon))] / (s(s + 1)),
+    delta(epsilon) = (1/2 pi) * integral of F(c + it) over t,
+and the trapezoid rule of step h gives the sum of e^(cmP) delta(epsilon + mP) over all integers m,
+P = 2 pi/h: what it adds has one sign, and Chernoff bounds it. Where L lies on a lattice of spacing
+a the integral ends at |t| = pi/a, the kernel being a geometric sum. Where it does not, one more
+Gaussian mechanism of a tiny mu^2 = v makes F fall. It adds at most E[g(L - epsilon)] to delta,
+    g(x) <= (v/2 pi)^(1/2) e^(-x/2 - x^2/2v),
+g being its profile above max(1 - e^-x, 0); the transform of the right side bounds that by an
+integral of |phi|. Nodes where |phi| is known to be small are not evaluated: their bound widens
+the enclosure, as rounding does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from interlace.core.composition.contour.kernels import Kernel
+from interlace.core.composition.contour.rounding import CHAIN, UNIT, around, summed
+from interlace.core.composition.contour.values import Cumulants, Floats, Nodes
+from interlace.core.interval import Interval
+
+#: No line is of use where E[e^(c(L - epsilon))] leaves e^+-this.
+_FARTHEST = 1e8
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """All that does not depend on epsilon: nodes on the line through c, and bounds."""
+
+    kernel: Kernel
+    c: float
+    step: float
+    axis: Cumulants
+    t: Floats
+    nodes: Nodes
+    tail: float
+    """An upper bound of step/pi times the sum of |phi W| over the nodes that are not in ``t``."""
+    smoothing: float
+    """An upper bound of what smoothing adds to delta."""
+    shifts: tuple[tuple[float, float], ...]
+    """(c' - c, log E[e^(c'L)] + log of the most that e^(-c'x)(1 - e^-x) can be) at other c'."""
+
+    def delta(self, epsilon: Fraction) -> Interval:
+        """An enclosure of delta at ``epsilon``."""
+        if abs(self._exponent(epsilon)) > _FARTHEST:
+            return Interval(Decimal(0), Decimal(1))
+        value, error = self._sum(epsilon)
+        error += self.tail
+        unit, whole = self._unit(self.kernel.at(epsilon)), self._unit(epsilon)
+        found = unit * around(value, error * (1 + 4 * UNIT))
+        added = whole * around(self._aliases(float(epsilon)) + self.smoothing, 0.0)
+        return Interval((found - added).lower, found.upper).clip(0, 1)
+
+    def about(self, epsilon: Fraction) -> float:
+        """The logarithm of delta, in floats; -inf where rounding hides it."""
+        value = self._sum(epsilon)[0]
+        return math.log(value) + self._exponent(self.kernel.at(epsilon)) if value > 0 else -math.inf
+
+    def _exponent(self, at: Fraction) -> float:
+        return self.axis.value - self.c * float(at)
+
+    def _unit(self, at: Fraction) -> Interval:
+        """e^(K(c) - c at)."""
+        lifted = around(self.axis.value, self.axis.error)
+        return (lifted - Interval.of(Fraction(self.c) * at)).exp()
+
+    def _sum(self, epsilon: Fraction) -> tuple[float, float]:
+        """step/2 pi times the sum over all nodes, in units of e^(K(c) - c at), and its error."""
+        at = float(self.kernel.at(epsilon))
+        weights = self.kernel.values(self.c, self.t, epsilon)
+        sizes = np.exp(self.nodes.log_modulus) * np.abs(weights) * (self.step / math.pi)
+        sizes[0] /= 2  # t = 0 occurs once, all others twice.
+        turn = self.nodes.phase - self.t * at + np.angle(weights)
+        error = self.nodes.error + CHAIN * (1 + np.abs(self.nodes.phase) + self.t * abs(at))
+        lost = sizes @ np.minimum(np.expm1(np.minimum(error, 1.0)), 2.0)
+        return float(sizes @ np.cos(turn)), float(lost + sizes.sum() * summed(sizes.size))
+
+    def _aliases(self, epsilon: float) -> float:
+        """An upper bound of what the trapezoid rule adds, in units of e^(K(c) - c epsilon)."""
+        period = 2 * math.pi / self.step
+        total = 0.0
+        for side in (1, -1):
+            exponents = [
+                (found - self.axis.value - shift * epsilon) - abs(shift) * period
+                for shift, found in self.shifts
+                if shift * side > 0
+            ]
+            shift = min(abs(s) for s, _ in self.shifts if s * side > 0)
+            total += math.exp(min(*exponents, 700.0)) / -math.expm1(-shift * period)
+        return total * (1 + 1e-9)

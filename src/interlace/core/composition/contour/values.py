@@ -1,0 +1,61 @@
+"""The numbers that kinds of losses hand to the contour: cumulants on the axis, nodes off it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cumulants:
+    """log E[e^(cL)] under P, its first two derivatives, and a bound of the error of the value.
+
+    The derivatives only choose where to integrate: they carry no bound."""
+
+    value: float
+    slope: float
+    bend: float
+    error: float
+
+    def __add__(self, other: Cumulants) -> Cumulants:
+        return Cumulants(
+            self.value + other.value,
+            self.slope + other.slope,
+            self.bend + other.bend,
+            # What adding loses is far below what a chain may have lost.
+            self.error + other.error,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """log phi of a tilted law at some points: the logarithm of its modulus, its angle, and a
+    bound of the error of either."""
+
+    log_modulus: Floats
+    phase: Floats
+    error: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Nodes]) -> Nodes:
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            return cls(np.zeros(0), np.zeros(0), np.zeros(0))
+        return cls(
+            np.concatenate([p.log_modulus for p in parts]),
+            np.concatenate([p.phase for p in parts]),
+            np.concatenate([p.error for p in parts]),
+        )
+
+    def __add__(self, other: Nodes) -> Nodes:
+        return Nodes(
+            self.log_modulus + other.log_modulus,
+            self.phase + other.phase,
+            self.error + other.error,
+        )
