@@ -34,7 +34,17 @@ from interlace.core.errors import (
     SessionVoid,
     Unproven,
 )
-from interlace.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, Relation, losses
+from interlace.core.guarantees import (
+    TCDP,
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    Relation,
+    RenyiDP,
+    losses,
+)
 from interlace.query.columns import Boolean, Category, Day, Decimal, Integer
 
 if TYPE_CHECKING:
@@ -55,6 +65,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "TCDP",
     "ZCDP",
     "Account",
     "Accuracy",
@@ -74,6 +85,7 @@ __all__ = [
     "EngineError",
     "Filter",
     "FinitePair",
+    "GaussianDP",
     "Guarantee",
     "Integer",
     "InterlaceError",
@@ -87,6 +99,7 @@ __all__ = [
     "QueryRefused",
     "Relation",
     "RelationMismatch",
+    "RenyiDP",
     "Session",
     "SessionHalted",
     "SessionVoid",

@@ -130,7 +130,7 @@ class Seen:
 
     def __init__(self, loss: Below | None, rho: Fraction) -> None:
         # A little less: rho was rounded up where its exact form is long.
-        self._gauss = Gaussian(rho * (1 - _ROUNDED_RHO))
+        self._gauss = Gaussian.of_rho(rho * (1 - _ROUNDED_RHO))
         pairs = [(Decimal(1), Decimal(1))] if loss is None else loss.seen(CELLS)
         self._cells = [(p, (Interval(p, p) / Interval(q, q)).log()) for p, q in pairs if p and q]
 

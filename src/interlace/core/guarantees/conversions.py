@@ -113,43 +113,55 @@ def renyi_to_epsilon(alpha: Fraction, renyi: Interval, delta: Interval) -> Inter
     return best
 
 
-def best_epsilon(curve: RoughCurve, renyi: Curve, share: Interval) -> Interval:
+def best_epsilon(
+    curve: RoughCurve, renyi: Curve, share: Interval, limit: Fraction | None = None
+) -> Interval:
     """``renyi_to_epsilon`` at about the best order, for ``share`` > 0.
 
-    ``curve`` is the divergence of order 1 + x in floats, ``renyi`` its enclosure at any order.
+    ``curve`` is the divergence of order 1 + x in floats, ``renyi`` its enclosure at any order
+    up to ``limit``.
     """
     log_delta = log_roughly(Fraction(share.lower))
-    first = least_order(lambda x: float_epsilon(x, curve(x), log_delta)[0])
-    second = least_order(lambda x: float_epsilon(x, curve(x), log_delta)[1])
+    first = least_order(lambda x: float_epsilon(x, curve(x), log_delta)[0], limit)
+    second = least_order(lambda x: float_epsilon(x, curve(x), log_delta)[1], limit)
     return smaller(
         renyi_to_epsilon(first, renyi(first), share),
         renyi_to_epsilon(second, renyi(second), share),
     )
 
 
-def best_delta(curve: RoughCurve, renyi: Curve, epsilon: Fraction) -> Interval:
+def best_delta(
+    curve: RoughCurve, renyi: Curve, epsilon: Fraction, limit: Fraction | None = None
+) -> Interval:
     """``renyi_to_delta`` at about the best order, for ``epsilon`` >= 0."""
     e, at = roughly(epsilon) if epsilon else 0.0, Interval.of(epsilon)
-    first = least_order(lambda x: float_log_delta(x, curve(x), e)[0])
+    first = least_order(lambda x: float_log_delta(x, curve(x), e)[0], limit)
     best = renyi_to_delta(first, renyi(first), at)
     if epsilon:
-        second = least_order(lambda x: float_log_delta(x, curve(x), e)[1])
+        second = least_order(lambda x: float_log_delta(x, curve(x), e)[1], limit)
         best = smaller(best, renyi_to_delta(second, renyi(second), at))
     return best
 
 
-def least_order(value: RoughCurve) -> Fraction:
-    """An order alpha > 1 near a minimum of ``value(alpha - 1)``: grid, then golden section
-    in log(alpha - 1). Floats only; any result is sound."""
-    best = min(range(-_LOG_ORDER_RANGE, _LOG_ORDER_RANGE + 1), key=lambda i: value(math.exp(i)))
-    a, b = float(best - 1), float(best + 1)
+def least_order(value: RoughCurve, limit: Fraction | None = None) -> Fraction:
+    """An order alpha in (1, limit] near a minimum of ``value(alpha - 1)``: grid, then golden
+    section in log(alpha - 1). Floats only; any result is sound."""
+    top = float(_LOG_ORDER_RANGE)
+    if limit is not None:
+        top = max(-top, min(top, log_roughly(limit - 1)))
+    grid = [float(i) for i in range(-_LOG_ORDER_RANGE, math.floor(top) + 1)] + [top]
+    best = min(grid, key=lambda i: value(math.exp(i)))
+    a, b = best - 1, min(best + 1, top)
     for _ in range(48):
         left, right = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
         if value(math.exp(left)) <= value(math.exp(right)):
             b = right
         else:
             a = left
-    return 1 + Fraction(math.exp((a + b) / 2))
+    found = 1 + Fraction(math.exp((a + b) / 2))
+    if limit is not None and value(math.exp(top)) <= value(float(found - 1)):
+        return limit
+    return found if limit is None else min(found, limit)
 
 
 def float_epsilon(excess: float, renyi: float, log_delta: float) -> tuple[float, float]:

@@ -110,6 +110,11 @@ def fitting(value: Fraction, longest: int = LONGEST_PARAMETER) -> Fraction:
     return value if length(value) <= longest else shorten_up(value)
 
 
+def fitting_down(value: Fraction, longest: int = LONGEST_PARAMETER) -> Fraction:
+    """``value``, or a little less where its exact form has more than ``longest`` bits."""
+    return value if length(value) <= longest else shorten_down(value)
+
+
 def length(value: Fraction) -> int:
     """The bits of the longer of numerator and denominator."""
     return max(value.numerator.bit_length(), value.denominator.bit_length())

@@ -1,0 +1,67 @@
+"""Bounds on Rényi divergences of many orders at once, as zCDP, tCDP and one order have them.
+
+Numbers only: what such a bound says in epsilon and delta. No guarantee, no composition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from interlace.core.guarantees import conversions
+from interlace.core.guarantees.enclosures import INFINITE, roughly
+from interlace.core.interval import ZERO, Interval
+
+
+@dataclass(frozen=True)
+class RenyiLine:
+    """D_alpha <= constant + alpha * rho in both directions, at every order alpha from 1 to
+    ``limit``, or at every finite order for None.
+
+    rho-zCDP is (0, rho, None), (rho, omega)-tCDP (0, rho, omega), an RDP bound of one order
+    (epsilon, 0, alpha): divergences do not decrease in the order.
+    """
+
+    constant: Fraction
+    rho: Fraction
+    limit: Fraction | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether the two datasets cannot be told apart at all."""
+        return not self.constant and not self.rho
+
+    def rough(self, excess: float) -> float:
+        """The bound at order 1 + excess, in floats."""
+        steep = roughly(self.rho) if self.rho else 0.0
+        return (roughly(self.constant) if self.constant else 0.0) + (1 + excess) * steep
+
+    def at(self, alpha: Fraction) -> Interval:
+        """The bound at an order within the limit."""
+        return Interval.of(self.constant + alpha * self.rho)
+
+    def renyi(self, alpha: Fraction | None) -> Interval:
+        """The bound at any order, None for infinity; INFINITE beyond the limit."""
+        if self.empty:
+            return ZERO
+        if alpha is None or (self.limit is not None and alpha > self.limit):
+            return INFINITE
+        return self.at(alpha)
+
+    def epsilon(self, delta: Fraction) -> Interval:
+        """The certified epsilon at ``delta`` in [0, 1]."""
+        if self.empty or delta >= 1:
+            return ZERO
+        return INFINITE if delta == 0 else _epsilon(self, delta)
+
+    def delta(self, epsilon: Fraction) -> Interval:
+        """The certified delta at ``epsilon`` >= 0."""
+        return ZERO if self.empty else _delta(self, epsilon)
+
+
+def _epsilon(line: RenyiLine, delta: Fraction) -> Interval:
+    return conversions.best_epsilon(line.rough, line.at, Interval.of(delta), line.limit)
+
+
+def _delta(line: RenyiLine, epsilon: Fraction) -> Interval:
+    return conversions.best_delta(line.rough, line.at, epsilon, line.limit)
