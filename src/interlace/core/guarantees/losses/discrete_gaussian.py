@@ -35,8 +35,8 @@ from interlace.core.laws import LARGEST_SCALE, SMALLEST_SCALE
 LARGEST_RATIO = 10**4
 #: Beyond so many sigma the tails are below 1e-320.
 WIDTH = Fraction(77, 2)
-#: Above, e^epsilon is not formed: what it is multiplied with is taken as 0.
-_LARGEST_EPSILON = 10**15
+#: A threshold beyond so many sigma leaves a delta below 1e-19000: its tail is bound enough.
+FARTHEST_TAIL = 300
 _THETA_SIGMA, _THETA_WIDTH = 4, 18
 
 
@@ -78,7 +78,7 @@ class DiscreteGaussian(PrivacyLoss):
         del direction
         steps = _Steps(self.sigma, self.shift)
         m = steps.threshold(epsilon)
-        if epsilon > _LARGEST_EPSILON:
+        if m - self.shift > FARTHEST_TAIL * self.sigma:
             return Interval(ZERO.lower, steps.above(m)[0].upper)
         return profile_at(steps, m, exponential(epsilon))
 

@@ -194,10 +194,7 @@ def _blocks(scale: Fraction, shift: int, depth: int, most: int, upper: bool) -> 
         if bottom <= 1:
             # With all outcomes of the smallest loss.
             p, q = share * _fall(shift - top, scale), ONE - share * _fall(top + 1, scale)
-        if top < bottom and bottom > 1:
-            masses.append(ZERO)
-            losses.append(Interval.of(grid[j + 1]))
-        elif upper:
+        if upper:
             low, high = spread(p, q, Interval.of(grid[j + 1]), Interval.of(step))
             masses[-1] = (masses[-1] + high).clip(0, 1)
             masses.append(low)

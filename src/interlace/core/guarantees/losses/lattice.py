@@ -27,6 +27,7 @@ _ORDER = 15
 _CUT = Decimal("1e-64")
 
 
+@lru_cache(maxsize=512)
 def normal_weight(t: Fraction) -> Interval:
     """The integral of exp(-x^2/2) over x >= t >= 0.
 
@@ -117,6 +118,7 @@ def point_weights(sigma: Fraction, last: int) -> list[Interval]:
     return weights
 
 
+@lru_cache(maxsize=512)
 def _euler_maclaurin(sigma: Fraction, m: int) -> Interval:
     """The sum over z >= m as the integral from a = m - 1/2, less the midpoint corrections.
 

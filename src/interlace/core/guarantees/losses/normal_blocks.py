@@ -25,7 +25,7 @@ from interlace.core.guarantees.losses.lattice import (
 )
 from interlace.core.interval import ONE, ZERO, Interval
 
-_CUT = Decimal("1e-50")
+_CUT = Decimal("1e-45")
 
 
 @lru_cache(maxsize=8)
@@ -41,7 +41,7 @@ def blocks(
     # An odd number of blocks of an odd number of points each, one of them around 0.
     size = -(-(2 * reach + 1) // (most - 4)) | 1
     side = -(-(reach - size // 2) // size)
-    series = _series(sigma, shift, size, (side + 1) * size, integers)
+    series = even_series(sigma, size, side * size + shift, integers=integers)
     unit = ONE / (theta(sigma) if integers else Interval.of(sigma) * ROOT_TWO_PI)
     step = size * shift / sigma**2
     width = Interval.of(step)
@@ -91,34 +91,32 @@ def _centre_weights(sigma: Fraction, size: int, side: int) -> list[Interval]:
     return weights
 
 
-def _series(
-    sigma: Fraction, shift: int, size: int, farthest: int, integers: bool
+@lru_cache(maxsize=16)
+def even_series(
+    sigma: Fraction, size: int, farthest: int, *, integers: bool
 ) -> Callable[[int], Interval]:
-    """S as a function of c, for |c| <= farthest + shift.
+    """S as a function of c, for |c| <= farthest; not yet divided by the norm of w.
 
     With half = size/2, term 2k of S is at most size (|c| half/sigma^2)^2k/(2k)!, so that the
     rest behind a first left-out bound b is below 2 b once the bounds fall by half each.
     """
     moments = _moments(sigma, size, integers)
-    reach = (farthest + shift) * Fraction(size, 2) / sigma**2
-    coefficients, k = [], 0
-    bound = Interval.of(size)
-    while True:
+    reach = farthest * Fraction(size, 2) / sigma**2
+    coefficients: list[Interval] = []
+    bound, k, falls = Interval.of(size), 0, False
+    while not (falls and bound.upper < coefficients[0].lower * _CUT):
         # Even moments over (2k)! sigma^4k.
-        coefficients.append(
-            moments(k) / Interval.of(math.factorial(2 * k)) / Interval.of(sigma ** (4 * k))
-        )
+        coefficients.append(moments(k) / Interval.of(math.factorial(2 * k) * sigma ** (4 * k)))
         k += 1
         bound = bound * Interval.of(reach * reach / ((2 * k - 1) * (2 * k)))
         falls = 2 * reach * reach < (2 * k + 1) * (2 * k + 2)
-        if falls and bound.upper < coefficients[0].lower * _CUT:
-            break
     rest = Interval(Decimal(0), (bound + bound).upper)
+    coefficients.reverse()
 
     def value(c: int) -> Interval:
         square = Interval.of(c * c)
-        total = coefficients[-1]
-        for coefficient in reversed(coefficients[:-1]):
+        total = coefficients[0]
+        for coefficient in coefficients[1:]:
             total = total * square + coefficient
         return total + rest
 
