@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from interlace.core.composition.contour.edge import Below, Edge, Flips, Listed, Steps
 from interlace.core.composition.contour.finite import FiniteLoss
 from interlace.core.composition.contour.gaussian import GaussianLoss
 from interlace.core.composition.contour.model import Lattice, Model
 from interlace.core.composition.contour.responses import Responses
 from interlace.core.composition.contour.rounding import around, summed
-from interlace.core.composition.contour.top import Top
 from interlace.core.composition.terms import Losses
 from interlace.core.guarantees.losses.atoms import Atoms, enclosed
 from interlace.core.interval import Interval
@@ -39,7 +39,7 @@ def built(
         GaussianLoss(float(mu_squared)),
         tuple(_finite(atoms, n, upper=upper) for atoms, n in finite),
         None if mu_squared else _lattice(losses, finite),
-        None if mu_squared else _top(losses, finite),
+        None if mu_squared else _edge(losses, finite),
     )
 
 
@@ -83,24 +83,24 @@ def _common(steps: Iterable[Fraction]) -> Fraction | None:
     return Fraction(divisor, denominator) if divisor else None
 
 
-def _top(losses: Losses, finite: Counted) -> Top:
-    """The largest value of the sum, with its chance."""
+def _edge(losses: Losses, finite: Counted) -> Edge:
+    """The largest value of the sum, with its chance, and what lies below."""
     largest = Interval.of(sum((e * n for e, n in losses), Fraction(0)))
-    gaps = [Interval.of(2 * losses[0][0])] if losses else []
-    log_chance, size = 0.0, 0.0
-    for e, n in losses:
-        part = n * math.log1p(math.exp(-min(float(e), 700.0)))
-        log_chance -= part
-        size += part
+    parts: list[Below] = [Flips(float(e), n) for e, n in losses]
+    logs = [-n * math.log1p(math.exp(-min(float(e), 700.0))) for e, n in losses]
     for atoms, count in finite:
-        ends = [enclosed(x) for x in atoms.losses[-2:]]
-        largest = largest + Interval.of(count) * ends[-1]
-        if len(ends) > 1:
-            gaps.append(ends[1] - ends[0])
-        mass = atoms.masses[-1].log()
-        part = count * float(mass.upper)
-        log_chance += part
-        size += abs(part)
-    lost = size * summed(len(losses) + len(finite)) + 1e-300
-    gap = min(gaps, key=lambda g: g.lower, default=Interval.of(0))
-    return Top(largest, gap, around(log_chance, lost).exp().clip(0, 1))
+        largest = largest + Interval.of(count) * enclosed(atoms.losses[-1])
+        logs.append(count * float(atoms.masses[-1].log().upper))
+        if len(atoms.losses) > 1:
+            parts.append(Steps(_below(atoms), count))
+    log_chance = math.fsum(logs)
+    lost = -log_chance * summed(1) + 1e-300
+    parts.sort(key=lambda part: part.nearest)
+    return Edge(largest, around(log_chance, lost).exp().clip(0, 1), parts)
+
+
+def _below(atoms: Atoms) -> Listed:
+    top, mass = enclosed(atoms.losses[-1]), atoms.masses[-1]
+    pairs = list(zip(atoms.losses, atoms.masses, strict=True))[::-1]
+    distance = [float((top - enclosed(x)).upper) for x, _ in pairs]
+    return Listed(np.array(distance), np.array([float((m / mass).upper) for _, m in pairs]))

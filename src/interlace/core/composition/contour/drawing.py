@@ -20,7 +20,7 @@ Booleans = npt.NDArray[np.bool_]
 #: What a bound may add, relative to delta, before more work is done for it.
 _CLOSE = 1e-13
 #: The width that smoothing may bring, relative to epsilon.
-_SMOOTH = 3e-10
+_SMOOTH = 1.5e-10
 #: The main lobe ends after this many standard deviations of its Gaussian approximation; a
 #: Gaussian factor is cut where its exponent is this large.
 _LOBE, _CUT = 10.0, 30.0
@@ -46,7 +46,7 @@ def drawn(model: Model, saddle: Saddle) -> Line:
     first = min(math.floor(end / step), math.ceil(min(lobe / step, _MOST_NODES)))
     edges = _edges((first + 0.5) * step, end, smooth.block_width, step)
     slack = _slack(saddle, kernel) * saddle.relative
-    enough = Enough(math.pi * slack, 0.1 / max(math.sqrt(axis.bend), 1e-9 / c))
+    enough = Enough(math.pi * slack, 0.05 / max(math.sqrt(axis.bend), 1e-9 / c))
     blocks = bounded(smooth, c, edges, step, enough)
     counts = np.ceil(blocks.high / step) - np.ceil(blocks.low / step)
     shares = counts * blocks.bound * kernel.bounds(c, blocks.low) * (step / math.pi)

@@ -47,6 +47,10 @@ class FiniteLoss:
         n = self.count
         return Cumulants(n * value, n * mean, n * bend, n * error + abs(n * value) * CHAIN)
 
+    def moved(self, c: float) -> float:
+        """The mean number of values below the largest under the law tilted by c."""
+        return self.count * float(self._tilted(c)[0][:-1].sum())
+
     def _relative(self, c: float) -> float:
         """A bound of the relative error of a tilted mass, and of their sum."""
         moved = c * self._farthest + float(np.abs(self.log_masses).max())

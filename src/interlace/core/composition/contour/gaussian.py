@@ -28,3 +28,8 @@ class GaussianLoss:
     def log_bounds(self, c: float, low: Floats, high: Floats) -> Floats:
         del c, high
         return np.asarray(-low * low * (self.mu_squared / 2 * (1 - CHAIN)))
+
+    def moved(self, c: float) -> float:
+        """It has no largest value."""
+        del c
+        return np.inf if self.mu_squared else 0.0

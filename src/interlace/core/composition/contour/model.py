@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from interlace.core.composition.contour.compression import Compressed, compressed
+from interlace.core.composition.contour.edge import Edge
 from interlace.core.composition.contour.gaussian import GaussianLoss
 from interlace.core.composition.contour.responses import Responses
-from interlace.core.composition.contour.top import Top
 from interlace.core.composition.contour.values import Cumulants, Floats, Nodes
 
 #: A compression whose error in log E[e^(sL)] is above this is not used.
@@ -44,6 +44,8 @@ class Kind(Protocol):
 
     def log_bounds(self, c: float, low: Floats, high: Floats) -> Floats: ...
 
+    def moved(self, c: float) -> float: ...
+
 
 @dataclass(frozen=True)
 class Lattice:
@@ -57,14 +59,14 @@ class Lattice:
 class Model:
     """The sum of two-point losses, a Gaussian one and others, all independent.
 
-    ``lattice``, where all values lie on one; ``top``, where the sum is bounded.
+    ``lattice``, where all values lie on one; ``edge``, where the sum is bounded.
     """
 
     responses: Responses
     gaussian: GaussianLoss
     others: tuple[Kind, ...] = ()
     lattice: Lattice | None = None
-    top: Top | None = None
+    edge: Edge | None = None
 
     @property
     def size(self) -> int:
@@ -101,12 +103,17 @@ class Model:
     def smoothed(self, variance: float) -> Model:
         """With one more Gaussian mechanism of mu^2 = ``variance``: never less loss."""
         gaussian = GaussianLoss(self.gaussian.mu_squared + variance)
-        found = replace(self, gaussian=gaussian, lattice=None, top=None)
+        found = replace(self, gaussian=gaussian, lattice=None, edge=None)
         # The same two-point losses: what was found out about them stays.
         for name in ("_compressed", "_sample"):
             if name in self.__dict__:
                 found.__dict__[name] = self.__dict__[name]
         return found
+
+    def moved(self, c: float) -> float:
+        """How many losses are below their largest value, in the mean, under the law tilted by c."""
+        responses, _ = self._standing_in(c + 0.5)
+        return responses.moved(c) + sum(kind.moved(c) for kind in self.others)
 
     @cached_property
     def block_width(self) -> float:

@@ -59,6 +59,10 @@ class Responses:
         error = float(self._weights @ value) * summed(e.size)
         return Cumulants(float(n @ value), float(n @ slope), float(n @ bend), error)
 
+    def moved(self, c: float) -> float:
+        """The mean number of -epsilon under the law tilted by c."""
+        return float(self.count @ (0.5 - np.tanh(self.epsilon * (c + 0.5)) / 2))
+
     def nodes(self, c: float, t: Floats) -> Nodes:
         """log phi(t) of the tilted law at ``t`` >= 0, in its two real parts."""
         size = max(1, _TABLE // max(1, self.epsilon.size))

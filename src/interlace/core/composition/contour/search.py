@@ -14,15 +14,18 @@ from interlace.core.interval import DOWN, ZERO, Interval
 
 #: Steps of the search in floats; how often an end is moved outwards until it is certified.
 _NEWTON, _OUTWARDS = 20, 60
+#: Where fewer losses than this are below their largest value, values are listed.
+_FEW_MOVED = 12.0
 
 
 def delta(model: Model, epsilon: Fraction) -> Interval:
     """Encloses delta at ``epsilon`` >= 0."""
-    if model.top is not None:
-        found = model.top.delta(Interval.of(epsilon))
+    saddle = for_epsilon(model, float(epsilon))
+    if model.edge is not None and model.moved(saddle.c) < _FEW_MOVED:
+        found = model.edge.delta(epsilon)
         if found is not None:
             return found
-    return drawn(model, for_epsilon(model, float(epsilon))).delta(epsilon)
+    return drawn(model, saddle).delta(epsilon)
 
 
 def epsilon(model: Model, share: Interval) -> Interval:
@@ -30,12 +33,12 @@ def epsilon(model: Model, share: Interval) -> Interval:
 
     The search is in floats; an end is certified by delta there, which never grows with epsilon.
     """
-    if model.top is not None:
-        found = model.top.epsilon(share)
-        if found is not None:
-            return found
     goal = float(DOWN.ln(share.lower))
     saddle = for_delta(model, goal)
+    if model.edge is not None and model.moved(saddle.c) < _FEW_MOVED:
+        edge = model.edge.epsilon(share)
+        if edge is not None:
+            return edge
     if saddle.epsilon <= 0:
         saddle = for_epsilon(model, 0.0)
     line = drawn(model, saddle)
@@ -79,8 +82,8 @@ def _upper(model: Model, line: Line, about: float, move: float, share: Interval)
     """An epsilon where delta is certified to be at most ``share``."""
     for _ in range(_OUTWARDS):
         at = Fraction(about) + Fraction(move)
-        if model.top is not None and at >= model.top.largest.upper:
-            return model.top.largest.upper
+        if model.edge is not None and at >= model.edge.largest.upper:
+            return model.edge.largest.upper
         if line.delta(at).upper <= share.lower:
             return Interval.of(at).upper
         move *= 4
