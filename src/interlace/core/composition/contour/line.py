@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -24,10 +23,7 @@ import numpy as np
 from interlace.core.composition.contour.kernels import Kernel
 from interlace.core.composition.contour.rounding import CHAIN, UNIT, around, summed
 from interlace.core.composition.contour.values import Cumulants, Floats, Nodes
-from interlace.core.interval import Interval
-
-#: No line is of use where E[e^(c(L - epsilon))] leaves e^+-this.
-_FARTHEST = 1e8
+from interlace.core.interval import ZERO, Interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,27 +45,35 @@ class Line:
 
     def delta(self, epsilon: Fraction) -> Interval:
         """An enclosure of delta at ``epsilon``."""
-        if abs(self._exponent(epsilon)) > _FARTHEST:
-            return Interval(Decimal(0), Decimal(1))
+        low, high = self.log_delta(epsilon)
+        least = around(low, 0.0).exp() if low > -math.inf else ZERO
+        return Interval(least.lower, around(high, 0.0).exp().upper).clip(0, 1)
+
+    def log_delta(self, epsilon: Fraction) -> tuple[float, float]:
+        """A lower and an upper bound of log delta at ``epsilon``; the lower may be -inf."""
         value, error = self._sum(epsilon)
-        error += self.tail
-        unit, whole = self._unit(self.kernel.at(epsilon)), self._unit(epsilon)
-        found = unit * around(value, error * (1 + 4 * UNIT))
-        added = whole * around(self._aliases(float(epsilon)) + self.smoothing, 0.0)
-        return Interval((found - added).lower, found.upper).clip(0, 1)
+        exponent, past = self._exponents(epsilon)
+        lost = self.axis.error + 8 * UNIT * (
+            abs(self.axis.value) + self.c * abs(float(epsilon)) + past
+        )
+        most = (value + error + self.tail) * (1 + 8 * UNIT)
+        least = (value - error - self.tail) * math.exp(-past) * (1 - 8 * UNIT)
+        least -= self._aliases(float(epsilon)) + self.smoothing
+        # What is not a number bounds nothing.
+        high = math.log(most) + exponent - past + lost if most > 0 else 0.0
+        low = math.log(least) + exponent - lost if least > 0 else -math.inf
+        return low if low <= 0 else -math.inf, min(high, 0.0) if high < math.inf else 0.0
 
     def about(self, epsilon: Fraction) -> float:
         """The logarithm of delta, in floats; -inf where rounding hides it."""
         value = self._sum(epsilon)[0]
-        return math.log(value) + self._exponent(self.kernel.at(epsilon)) if value > 0 else -math.inf
+        exponent, past = self._exponents(epsilon)
+        return math.log(value) + exponent - past if value > 0 else -math.inf
 
-    def _exponent(self, at: Fraction) -> float:
-        return self.axis.value - self.c * float(at)
-
-    def _unit(self, at: Fraction) -> Interval:
-        """e^(K(c) - c at)."""
-        lifted = around(self.axis.value, self.axis.error)
-        return (lifted - Interval.of(Fraction(self.c) * at)).exp()
+    def _exponents(self, epsilon: Fraction) -> tuple[float, float]:
+        """K(c) - c epsilon, and c times the distance to where the kernel starts."""
+        past = self.c * float(self.kernel.at(epsilon) - epsilon)
+        return self.axis.value - self.c * float(epsilon), past
 
     def _sum(self, epsilon: Fraction) -> tuple[float, float]:
         """step/2 pi times the sum over all nodes, in units of e^(K(c) - c at), and its error."""

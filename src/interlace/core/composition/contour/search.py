@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
 from interlace.core.composition.contour.drawing import drawn
+from interlace.core.composition.contour.edge import Edge
 from interlace.core.composition.contour.line import Line
 from interlace.core.composition.contour.model import Model
 from interlace.core.composition.contour.saddle import for_delta, for_epsilon
@@ -41,15 +43,33 @@ def epsilon(model: Model, share: Interval) -> Interval:
             return edge
     if saddle.epsilon <= 0:
         saddle = for_epsilon(model, 0.0)
-    line = drawn(model, saddle)
-    about = _zero(line, saddle.epsilon, goal)
-    found = line.delta(Fraction(max(about, 0.0)))
+    return on_line(drawn(model, saddle), saddle.epsilon, share, model.edge)
+
+
+def on_line(line: Line, start: float, share: Interval, edge: Edge | None = None) -> Interval:
+    """Encloses the least epsilon >= 0 at which delta is at most ``share``; sought from ``start``."""
+    goal = (_log(share.lower, -1), _log(share.upper, 1))
+    about = _zero(line, start, goal[0])
+    low, high = line.log_delta(Fraction(max(about, 0.0)))
     if about <= 0:
-        if found.upper <= share.lower:
+        if high <= goal[0]:
             return ZERO
         about = 0.0
-    move = _margin(line, about, found)
-    return Interval(_lower(line, about, move, share), _upper(model, line, about, move, share))
+    # What the width of the enclosure costs in epsilon.
+    move = max(min(high - low, 1.0) / line.c, 4e-16 * about, 1e-300)
+    most = Decimal("Infinity") if edge is None else edge.largest.upper
+    upper = _moved(line, about, move, lambda bounds: bounds[1] <= goal[0])
+    lower = _moved(line, about, -move, lambda bounds: bounds[0] > goal[1])
+    return Interval(
+        ZERO.lower if lower is None else Interval.of(lower).lower,
+        most if upper is None else min(most, Interval.of(upper).upper),
+    )
+
+
+def _log(value: Decimal, side: int) -> float:
+    """The logarithm, rounded outwards."""
+    found = float(DOWN.ln(value))
+    return found + side * (abs(found) * 1e-15 + 1e-300)
 
 
 def _zero(line: Line, start: float, goal: float) -> float:
@@ -72,31 +92,15 @@ def _zero(line: Line, start: float, goal: float) -> float:
     return at
 
 
-def _margin(line: Line, about: float, found: Interval) -> float:
-    """A first distance of an end: what the width of the enclosure costs in epsilon."""
-    width = float((found.upper - found.lower) / found.upper) if found.upper > 0 else 0.0
-    return max(width / line.c, 4e-16 * about, 1e-300)
-
-
-def _upper(model: Model, line: Line, about: float, move: float, share: Interval) -> Decimal:
-    """An epsilon where delta is certified to be at most ``share``."""
+def _moved(
+    line: Line, about: float, move: float, certified: Callable[[tuple[float, float]], bool]
+) -> Fraction | None:
+    """The first of ever farther points where ``certified`` holds of the bounds of log delta."""
     for _ in range(_OUTWARDS):
         at = Fraction(about) + Fraction(move)
-        if model.edge is not None and at >= model.edge.largest.upper:
-            return model.edge.largest.upper
-        if line.delta(at).upper <= share.lower:
-            return Interval.of(at).upper
-        move *= 4
-    return Decimal("Infinity")
-
-
-def _lower(line: Line, about: float, move: float, share: Interval) -> Decimal:
-    """An epsilon where delta is certified to be above ``share``, or 0."""
-    for _ in range(_OUTWARDS):
-        at = Fraction(about) - Fraction(move)
         if at <= 0:
-            break
-        if line.delta(at).lower > share.upper:
-            return Interval.of(at).lower
+            return None
+        if certified(line.log_delta(at)):
+            return at
         move *= 4
-    return Decimal(0)
+    return None
