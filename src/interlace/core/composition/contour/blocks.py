@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from interlace.core.composition.contour.model import Model
+from interlace.core.composition.contour.model import Kind, Model
 from interlace.core.composition.contour.values import Floats
 
 Booleans = npt.NDArray[np.bool_]
 
-#: Into how many parts a block is split, how often, and how many numbers all this may take.
-_PARTS, _ROUNDS, _WORK = 4, 8, 40_000_000
+#: Into how many parts a block is split, how often, and how many numbers all this usually may take.
+_PARTS, _ROUNDS, WORK = 4, 8, 40_000_000
 #: Blocks are not made shorter than this many steps.
 _SHORTEST = 0.5
 
@@ -35,6 +35,11 @@ class Blocks:
     def area(self) -> float:
         """An upper bound of the integral of |phi| over all blocks."""
         return float((self.high - self.low) @ self.bound)
+
+    def narrowed(self, kind: Kind, c: float) -> Blocks:
+        """The blocks with one more loss."""
+        more = np.exp(np.minimum(kind.log_bounds(c, self.low, self.high), 0.0))
+        return Blocks(self.low, self.high, self.bound * more * (1 + 1e-15))
 
     def where(self, chosen: Booleans) -> Blocks:
         return Blocks(self.low[chosen], self.high[chosen], self.bound[chosen])
@@ -55,8 +60,11 @@ class Enough:
         )
 
 
-def bounded(model: Model, c: float, edges: Floats, step: float, enough: Enough) -> Blocks:
-    """Blocks over ``edges``, split where that is needed; none shorter than some ``step``."""
+def bounded(
+    model: Model, c: float, edges: Floats, step: float, enough: Enough, most: int = WORK
+) -> Blocks:
+    """Blocks over ``edges``, split where that is needed; none shorter than some ``step``,
+    and none any more once ``most`` numbers were computed."""
     low, high = edges[:-1], edges[1:]
     done: list[Blocks] = []
     number, work = low.size, 0
@@ -64,7 +72,7 @@ def bounded(model: Model, c: float, edges: Floats, step: float, enough: Enough) 
         bound, numbers = _bounds(model, c, low, high, enough.most(low, high, number))
         work += numbers
         fine = (bound <= enough.most(low, high, number)) | (high - low <= _SHORTEST * step)
-        if work > _WORK:
+        if work > most:
             fine[:] = True
         done.append(Blocks(low[fine], high[fine], bound[fine]))
         low, high = low[~fine], high[~fine]

@@ -66,11 +66,11 @@ def _lattice(losses: Losses, finite: Counted) -> Lattice | None:
             return None
         largest += last * count
         steps.append(atoms.step or Fraction(0))
-    spacing = _common(steps)
+    spacing = common_step(steps)
     return Lattice(largest, spacing) if spacing else None
 
 
-def _common(steps: Iterable[Fraction]) -> Fraction | None:
+def common_step(steps: Iterable[Fraction]) -> Fraction | None:
     """The greatest number of which all ``steps`` are multiples; None where it is very small."""
     denominator, divisor = 1, 0
     for step in steps:

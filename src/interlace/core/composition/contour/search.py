@@ -11,11 +11,13 @@ from interlace.core.composition.contour.drawing import drawn
 from interlace.core.composition.contour.edge import Edge
 from interlace.core.composition.contour.line import Line
 from interlace.core.composition.contour.model import Model
-from interlace.core.composition.contour.saddle import for_delta, for_epsilon
+from interlace.core.composition.contour.saddle import Saddle, for_delta, for_epsilon
 from interlace.core.interval import DOWN, ZERO, Interval
 
 #: Steps of the search in floats; how often an end is moved outwards until it is certified.
 _NEWTON, _OUTWARDS = 20, 60
+#: An end is moved by a little more than is needed at slope c, then gently, then by much.
+_MORE, _GENTLE = 1.02, 6
 #: Where fewer losses than this are below their largest value, values are listed.
 _FEW_MOVED = 12.0
 
@@ -35,15 +37,24 @@ def epsilon(model: Model, share: Interval) -> Interval:
 
     The search is in floats; an end is certified by delta there, which never grows with epsilon.
     """
-    goal = float(DOWN.ln(share.lower))
-    saddle = for_delta(model, goal)
-    if model.edge is not None and model.moved(saddle.c) < _FEW_MOVED:
-        edge = model.edge.epsilon(share)
-        if edge is not None:
-            return edge
-    if saddle.epsilon <= 0:
-        saddle = for_epsilon(model, 0.0)
+    saddle = saddle_of(model, share)
+    found = listed(model, saddle, share)
+    if found is not None:
+        return found
     return on_line(drawn(model, saddle), saddle.epsilon, share, model.edge)
+
+
+def saddle_of(model: Model, share: Interval) -> Saddle:
+    """The saddle for about the epsilon >= 0 of delta ``share``."""
+    found = for_delta(model, float(DOWN.ln(share.lower)))
+    return found if found.epsilon > 0 else for_epsilon(model, 0.0)
+
+
+def listed(model: Model, saddle: Saddle, share: Interval) -> Interval | None:
+    """Encloses epsilon where few values of the loss are above it; else None."""
+    if model.edge is None or model.moved(saddle.c) >= _FEW_MOVED:
+        return None
+    return model.edge.epsilon(share)
 
 
 def on_line(line: Line, start: float, share: Interval, edge: Edge | None = None) -> Interval:
@@ -55,11 +66,13 @@ def on_line(line: Line, start: float, share: Interval, edge: Edge | None = None)
         if high <= goal[0]:
             return ZERO
         about = 0.0
-    # What the width of the enclosure costs in epsilon.
-    move = max(min(high - low, 1.0) / line.c, 4e-16 * about, 1e-300)
+    # By what the bounds there miss the goal; log delta falls by about c a unit.
+    least = max(4e-16 * about, 1e-300)
+    above = max(min(high - goal[0], 1.0) / line.c * _MORE, least)
+    below = max(min(goal[1] - low, 1.0) / line.c * _MORE, least)
     most = Decimal("Infinity") if edge is None else edge.largest.upper
-    upper = _moved(line, about, move, lambda bounds: bounds[1] <= goal[0])
-    lower = _moved(line, about, -move, lambda bounds: bounds[0] > goal[1])
+    upper = _moved(line, about, above, lambda bounds: bounds[1] <= goal[0])
+    lower = _moved(line, about, -below, lambda bounds: bounds[0] > goal[1])
     return Interval(
         ZERO.lower if lower is None else Interval.of(lower).lower,
         most if upper is None else min(most, Interval.of(upper).upper),
@@ -96,11 +109,11 @@ def _moved(
     line: Line, about: float, move: float, certified: Callable[[tuple[float, float]], bool]
 ) -> Fraction | None:
     """The first of ever farther points where ``certified`` holds of the bounds of log delta."""
-    for _ in range(_OUTWARDS):
+    for number in range(_OUTWARDS):
         at = Fraction(about) + Fraction(move)
         if at <= 0:
             return None
         if certified(line.log_delta(at)):
             return at
-        move *= 4
+        move *= 1.5 if number < _GENTLE else 8
     return None
