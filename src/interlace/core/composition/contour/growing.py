@@ -24,7 +24,9 @@ from interlace.core.interval import ZERO, Interval
 
 #: The relative width that a frame is made for, how many numbers that may take, and by how much
 #: wider its answers may become.
-_PRECISION, _WORK, _WIDER = 1e-7, 1_000_000, 5
+_PRECISION, _WORK, _WIDER = 1e-7, 2_000_000, 5
+#: Up to this many losses |phi| falls so slowly that less precision is asked for.
+_FEW, _COARSE = 150, 1e-5
 #: How much longer than needed the period of a new frame is.
 _ROOM = 1.5
 _NARROW = Decimal("1e-11")
@@ -43,6 +45,8 @@ class Growing:
     def add(self, epsilon: Fraction, count: int) -> None:
         """``count`` losses +-``epsilon`` > 0 more."""
         self._losses[epsilon] += count
+        if len(self._losses) == _FEW:
+            self._frame = None
         if self._lattice is not None:
             spacing = common_step([self._lattice.spacing, 2 * epsilon])
             largest = self._lattice.largest + count * epsilon
@@ -73,7 +77,8 @@ class Growing:
         if found is not None:
             self._frame = None
             return found
-        self._frame = framed(model, saddle, _ROOM, _PRECISION, _WORK)
+        precision = _COARSE if len(self._losses) < _FEW else _PRECISION
+        self._frame = framed(model, saddle, _ROOM, precision, _WORK)
         found = on_line(self._frame.line(), saddle.epsilon, share, model.edge)
         self._width = max(_width(found), _NARROW)
         return found

@@ -15,7 +15,9 @@ from interlace.core.composition.contour.saddle import Saddle, for_delta, for_eps
 from interlace.core.interval import DOWN, ZERO, Interval
 
 #: Steps of the search in floats; how often an end is moved outwards until it is certified.
-_NEWTON, _OUTWARDS = 20, 60
+_STEPS, _OUTWARDS = 60, 60
+#: The search in floats ends this near to log delta, and looks no farther than this.
+_NEAR, _FAR = 1e-13, 50.0
 #: An end is moved by a little more than is needed at slope c, then gently, then by much.
 _MORE, _GENTLE = 1.02, 6
 #: Where fewer losses than this are below their largest value, values are listed.
@@ -86,23 +88,38 @@ def _log(value: Decimal, side: int) -> float:
 
 
 def _zero(line: Line, start: float, goal: float) -> float:
-    """Where log delta is about ``goal``: from ``start`` by secants, the first with slope -c."""
-    at, gap, slope = start, line.about(Fraction(start)) - goal, -line.c
-    for _ in range(_NEWTON):
-        if not math.isfinite(gap):
-            return start
-        following = at - gap / slope
-        if not math.isfinite(following) or following == at:
+    """Where log delta, which falls, is about ``goal``: steps at slope -c, then secants between
+    two sides. Not above 0 where it is below ``goal`` at 0 already."""
+    above: tuple[float, float] | None = None
+    below: tuple[float, float] | None = None
+    at = max(start, 0.0)
+    for k in range(_STEPS):
+        gap = line.about(Fraction(at)) - goal
+        gap = min(max(gap, -_FAR), _FAR) if not math.isnan(gap) else -_FAR
+        if abs(gap) <= _NEAR:
             break
-        found = line.about(Fraction(max(following, 0.0))) - goal
-        if abs(found) >= abs(gap):
+        if gap > 0:
+            above = (at, gap)
+        else:
+            below = (at, gap)
+            if at <= 0:
+                break
+        following = _between(above, below, line.c, k)
+        if following == at:
             break
-        if found != gap and following > 0:
-            slope = min((found - gap) / (following - at), -line.c / 4)
-        at, gap = following, found
-        if at <= 0 and gap <= 0:
-            break
+        at = following
     return at
+
+
+def _between(
+    above: tuple[float, float] | None, below: tuple[float, float] | None, slope: float, k: int
+) -> float:
+    """The next point to look at; ``above`` and ``below`` are points with what is left there."""
+    if above is None or below is None:
+        at, gap = above or below or (0.0, 0.0)
+        return max(0.0, at + gap / slope * (1.01 if k < 2 else 2.0))
+    part = above[1] / (above[1] - below[1]) if k % 4 < 3 else 0.5
+    return above[0] + (below[0] - above[0]) * min(max(part, 1e-3), 1 - 1e-3)
 
 
 def _moved(
