@@ -10,35 +10,40 @@ from interlace.core.errors import ParameterError
 from interlace.core.guarantees.approximate import ApproxDP
 from interlace.core.guarantees.base import Relation
 from interlace.core.guarantees.concentrated import ZCDP
+from interlace.core.guarantees.gaussian import GaussianDP
 from interlace.core.guarantees.notion import Notion
 from interlace.core.guarantees.pure import PureDP
+from interlace.core.guarantees.renyi import RenyiDP
+from interlace.core.guarantees.truncated import TCDP
 
 #: A rational as ``str(Fraction)`` writes it, no longer than a parameter may be.
 _RATIONAL = re.compile(r"-?[0-9]{1,1300}(/[0-9]{1,1300})?")
+
+#: What a notion is called, and under which names its parameters are written.
+_NOTIONS: Mapping[str, tuple[type[Notion], Mapping[str, str]]] = {
+    "pure": (PureDP, {"epsilon": "epsilon0"}),
+    "approximate": (ApproxDP, {"epsilon": "epsilon0", "delta": "delta0"}),
+    "renyi": (RenyiDP, {"alpha": "alpha", "epsilon": "epsilon0"}),
+    "zcdp": (ZCDP, {"rho": "rho"}),
+    "tcdp": (TCDP, {"rho": "rho", "omega": "omega"}),
+    "gaussian": (GaussianDP, {"mu": "mu"}),
+}
 
 
 def encode_notion(guarantee: Notion) -> dict[str, str]:
     """The guarantee as text, its parameters as exact rationals.
 
-    Raises ParameterError for anything but PureDP, ApproxDP and ZCDP.
+    Raises ParameterError for anything but a guarantee of a known notion.
 
     >>> encode_notion(PureDP(Fraction(1, 11)))
     {'notion': 'pure', 'relation': 'add_remove', 'epsilon': '1/11'}
     """
-    match guarantee:
-        case PureDP():
-            notion, numbers = "pure", {"epsilon": guarantee.epsilon0}
-        case ApproxDP():
-            notion = "approximate"
-            numbers = {"epsilon": guarantee.epsilon0, "delta": guarantee.delta0}
-        case ZCDP():
-            notion, numbers = "zcdp", {"rho": guarantee.rho}
-        case _:
-            raise ParameterError(
-                "guarantee", f"must be PureDP, ApproxDP or ZCDP, not {type(guarantee).__name__}"
-            )
-    texts = {name: str(number) for name, number in numbers.items()}
-    return {"notion": notion, "relation": guarantee.relation.value, **texts}
+    for notion, (kind, names) in _NOTIONS.items():
+        if type(guarantee) is kind:
+            texts = {name: str(getattr(guarantee, own)) for name, own in names.items()}
+            return {"notion": notion, "relation": guarantee.relation.value, **texts}
+    known = ", ".join(kind.__name__ for kind, _ in _NOTIONS.values())
+    raise ParameterError("guarantee", f"must be one of {known}, not {type(guarantee).__name__}")
 
 
 def decode_notion(fields: Mapping[str, object]) -> Notion:
@@ -52,18 +57,11 @@ def decode_notion(fields: Mapping[str, object]) -> Notion:
     """
     if not isinstance(fields, Mapping):
         raise ParameterError("guarantee", f"must be a mapping, not {type(fields).__name__}")
-    relation = _relation(fields)
-    found: Notion
-    match fields.get("notion"):
-        case "pure":
-            found = PureDP(_number(fields, "epsilon"), relation=relation)
-        case "approximate":
-            epsilon, delta = _number(fields, "epsilon"), _number(fields, "delta")
-            found = ApproxDP(epsilon, delta, relation=relation)
-        case "zcdp":
-            found = ZCDP(_number(fields, "rho"), relation=relation)
-        case _:
-            raise ParameterError("notion", "must be pure, approximate or zcdp")
+    relation, notion = _relation(fields), fields.get("notion")
+    if not isinstance(notion, str) or notion not in _NOTIONS:
+        raise ParameterError("notion", f"must be one of {', '.join(_NOTIONS)}")
+    kind, names = _NOTIONS[notion]
+    found: Notion = kind(*(_number(fields, name) for name in names), relation=relation)
     written = encode_notion(found)
     for name in fields:
         if name not in written:

@@ -5,12 +5,25 @@ Numbers only: what such a bound says in epsilon and delta. No guarantee, no comp
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from interlace.core.guarantees import conversions
+from interlace.core.errors import ParameterError
+from interlace.core.exact import Real, rational
+from interlace.core.guarantees import one_order, orders
 from interlace.core.guarantees.enclosures import INFINITE, roughly
 from interlace.core.interval import ZERO, Interval
+
+
+def read_order(value: Real, name: str, instead: str) -> Fraction:
+    """An order above 1, exactly. Raises ParameterError, naming ``name``."""
+    if isinstance(value, float) and math.isinf(value) and value > 0:
+        raise ParameterError(name, f"must be finite: for all orders use {instead}")
+    order = rational(value, name, minimum=1, above=True)
+    if order < one_order.LEAST_ORDER:
+        raise ParameterError(name, "must be at least 1 + 1e-20")
+    return order
 
 
 @dataclass(frozen=True)
@@ -30,6 +43,11 @@ class RenyiLine:
     def empty(self) -> bool:
         """Whether the two datasets cannot be told apart at all."""
         return not self.constant and not self.rho
+
+    @property
+    def single(self) -> Fraction | None:
+        """The order that says all, where one does: the bound at the others is no smaller."""
+        return None if self.rho else self.limit
 
     def rough(self, excess: float) -> float:
         """The bound at order 1 + excess, in floats."""
@@ -52,16 +70,17 @@ class RenyiLine:
         """The certified epsilon at ``delta`` in [0, 1]."""
         if self.empty or delta >= 1:
             return ZERO
-        return INFINITE if delta == 0 else _epsilon(self, delta)
+        if delta == 0:
+            return INFINITE
+        share = Interval.of(delta)
+        if self.single is not None:
+            return one_order.epsilon(self.single, self.at(self.single), share)
+        return orders.best_epsilon(self.rough, self.at, share, self.limit)
 
     def delta(self, epsilon: Fraction) -> Interval:
         """The certified delta at ``epsilon`` >= 0."""
-        return ZERO if self.empty else _delta(self, epsilon)
-
-
-def _epsilon(line: RenyiLine, delta: Fraction) -> Interval:
-    return conversions.best_epsilon(line.rough, line.at, Interval.of(delta), line.limit)
-
-
-def _delta(line: RenyiLine, epsilon: Fraction) -> Interval:
-    return conversions.best_delta(line.rough, line.at, epsilon, line.limit)
+        if self.empty:
+            return ZERO
+        if self.single is not None:
+            return one_order.delta(self.single, self.at(self.single), epsilon)
+        return orders.best_delta(self.rough, self.at, epsilon, self.limit)

@@ -6,12 +6,15 @@ from typing import TypeGuard
 
 from interlace.core.guarantees.approximate import ApproxDP
 from interlace.core.guarantees.concentrated import ZCDP
+from interlace.core.guarantees.gaussian import GaussianDP
 from interlace.core.guarantees.pure import PureDP
+from interlace.core.guarantees.renyi import RenyiDP
+from interlace.core.guarantees.truncated import TCDP
 
-Notion = PureDP | ApproxDP | ZCDP
+Notion = PureDP | ApproxDP | ZCDP | TCDP | RenyiDP | GaussianDP
 
 #: The same for comparing ``type(x)``: a subclass may lie about its curves.
-NOTIONS = frozenset({PureDP, ApproxDP, ZCDP})
+NOTIONS = frozenset({PureDP, ApproxDP, ZCDP, TCDP, RenyiDP, GaussianDP})
 
 
 def is_notion(value: object) -> TypeGuard[Notion]:

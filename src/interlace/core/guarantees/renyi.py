@@ -10,7 +10,8 @@ from interlace.core.errors import Unproven
 from interlace.core.exact import Real, rational
 from interlace.core.guarantees.base import Parametric, Relation, briefly, read_relation
 from interlace.core.guarantees.enclosures import fitting, fitting_down, shorten_up
-from interlace.core.guarantees.lines import RenyiLine
+from interlace.core.guarantees.lines import RenyiLine, read_order
+from interlace.core.guarantees.one_order import LEAST_ORDER
 from interlace.core.interval import Interval
 
 #: Terms of the sum over a group that are added one by one.
@@ -36,7 +37,7 @@ class RenyiDP(Parametric):
     def __init__(
         self, alpha: Real, epsilon: Real, *, relation: Relation = Relation.ADD_REMOVE
     ) -> None:
-        object.__setattr__(self, "alpha", rational(alpha, "alpha", minimum=1, above=True))
+        object.__setattr__(self, "alpha", read_order(alpha, "alpha", "PureDP"))
         object.__setattr__(self, "epsilon0", rational(epsilon, "epsilon"))
         object.__setattr__(self, "relation", read_relation(relation))
 
@@ -63,7 +64,7 @@ class RenyiDP(Parametric):
         if size == 1:
             return self
         order = fitting_down(self.alpha / size)
-        if order <= 1:
+        if order < LEAST_ORDER:
             raise Unproven(
                 f"{briefly(self.alpha)} is an order too low for a group of {size}: nothing is "
                 "proven in RDP for groups of alpha or more units. Use a bound of a higher order, "

@@ -10,7 +10,8 @@ from interlace.core.errors import Unproven
 from interlace.core.exact import Real, rational
 from interlace.core.guarantees.base import Parametric, Relation, briefly, read_relation
 from interlace.core.guarantees.enclosures import fitting, fitting_down
-from interlace.core.guarantees.lines import RenyiLine
+from interlace.core.guarantees.lines import RenyiLine, read_order
+from interlace.core.guarantees.one_order import LEAST_ORDER
 from interlace.core.interval import Interval
 
 
@@ -33,7 +34,7 @@ class TCDP(Parametric):
 
     def __init__(self, rho: Real, omega: Real, *, relation: Relation = Relation.ADD_REMOVE) -> None:
         object.__setattr__(self, "rho", rational(rho, "rho"))
-        object.__setattr__(self, "omega", rational(omega, "omega", minimum=1, above=True))
+        object.__setattr__(self, "omega", read_order(omega, "omega", "ZCDP"))
         object.__setattr__(self, "relation", read_relation(relation))
 
     @property
@@ -55,7 +56,7 @@ class TCDP(Parametric):
         if size == 1:
             return self
         order = fitting_down(self.omega / size)
-        if order <= 1:
+        if order < LEAST_ORDER:
             raise Unproven(
                 f"omega = {briefly(self.omega)} is too low for a group of {size}: nothing is "
                 "proven in tCDP for groups of omega or more units. Use a higher omega, or ask "

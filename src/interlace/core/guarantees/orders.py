@@ -1,0 +1,103 @@
+"""The best order of a Rényi curve for a conversion, and what the curve gives there.
+
+A bound of any one order holds, so orders are searched for in floats; a badly chosen one only
+costs tightness. Numbers only, enclosed (FORMULAS 7.2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from interlace.core.guarantees import one_order
+from interlace.core.guarantees import one_order_search as search
+from interlace.core.guarantees.enclosures import log_roughly, roughly
+from interlace.core.interval import Interval
+
+#: A divergence as a function of its order: alpha - 1 in floats, or alpha and an enclosure.
+RoughCurve = Callable[[float], float]
+Curve = Callable[[Fraction], Interval]
+
+#: log(alpha - 1) lies in this range.
+_LOWEST, _HIGHEST = -46, 100
+_LEFT, _RIGHT, _REFINEMENTS = 3.0, 0.5, 26
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+def best_epsilon(
+    rough: RoughCurve, curve: Curve, share: Interval, limit: Fraction | None = None
+) -> Interval:
+    """The least epsilon that an order up to ``limit`` gives at ``share`` in (0, 1)."""
+    log_share = log_roughly(Fraction(share.lower))
+    order = _best_order(
+        lambda x: search.cks_epsilon(x, rough(x), log_share),
+        lambda x: search.rough_epsilon(x, rough(x), log_share),
+        limit,
+    )
+    return one_order.epsilon(order, curve(order), share)
+
+
+def best_delta(
+    rough: RoughCurve, curve: Curve, epsilon: Fraction, limit: Fraction | None = None
+) -> Interval:
+    """The least delta that an order up to ``limit`` gives at ``epsilon`` >= 0."""
+    e = roughly(epsilon) if epsilon else 0.0
+    order = _best_order(
+        lambda x: search.cks_log_delta(x, rough(x), e),
+        lambda x: search.rough_log_delta(x, rough(x), e),
+        limit,
+    )
+    return one_order.delta(order, curve(order), epsilon)
+
+
+def lowest_corner(
+    rough: RoughCurve, curve: Curve, limit: Fraction | None = None
+) -> tuple[Interval, Interval]:
+    """The end of the lowest of the orders' chords around epsilon = 0, and delta there."""
+    order = _best_order(
+        lambda x: search.cks_log_delta(x, rough(x), 0.0),
+        lambda x: search.rough_log_delta(x, rough(x), 0.0),
+        limit,
+    )
+    return one_order.corner(order, curve(order))
+
+
+def _best_order(simple: RoughCurve, exact: RoughCurve, limit: Fraction | None) -> Fraction:
+    """An order near the least of ``exact``, from where ``simple`` is least: the best order of
+    the exact conversion is no higher, or hardly."""
+    top = float(_HIGHEST) if limit is None else min(float(_HIGHEST), log_roughly(limit - 1))
+    start = _golden(simple, *_around(simple, top))
+    left, right = max(start - _LEFT, _LOWEST), min(start + _RIGHT, top)
+    found = _golden(exact, left, right)
+    if found < left + (right - left) / 100:
+        found = _golden(exact, float(_LOWEST), left)
+    if limit is not None and exact(math.exp(top)) <= exact(math.exp(found)):
+        return limit
+    order = 1 + Fraction(math.exp(found))
+    return order if limit is None else min(order, limit)
+
+
+def _around(value: RoughCurve, top: float) -> tuple[float, float]:
+    """The least on a grid of step 1 in log(alpha - 1), and its neighbours."""
+    grid = [float(i) for i in range(_LOWEST, math.floor(top) + 1)]
+    best = min([*grid, top], key=lambda i: value(math.exp(i)))
+    return max(best - 1, _LOWEST), min(best + 1, top)
+
+
+def _golden(value: RoughCurve, low: float, high: float) -> float:
+    """Golden section for the least value over log(alpha - 1)."""
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = value(math.exp(left)), value(math.exp(right))
+    for _ in range(_REFINEMENTS):
+        if at_left == at_right:
+            break
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = value(math.exp(left))
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = value(math.exp(right))
+    return (low + high) / 2
