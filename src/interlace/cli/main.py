@@ -71,8 +71,9 @@ def demo(folder: Path | None) -> None:
 def compose_(expression: str, delta: str | None, epsilon: str | None) -> None:
     """Compose guarantees that are fixed in advance.
 
-    EXPRESSION joins items by "+". An item is epsilon, (epsilon,delta) or zcdp(rho); "100x" in
-    front repeats it: "100x(0.1,1e-8) + zcdp(0.05)".
+    EXPRESSION joins items by "+". An item is epsilon, (epsilon,delta), zcdp(rho), gdp(mu),
+    renyi(alpha,epsilon) or tcdp(rho,omega); "100x" in front repeats it: "100x(0.1,1e-8) +
+    zcdp(0.05)".
     """
     composition = compose(read_expression(expression))
     if delta is not None and epsilon is None:
