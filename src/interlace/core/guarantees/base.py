@@ -63,7 +63,7 @@ class Guarantee(ABC):
 
         Raises ParameterError for an ``alpha`` below 1 or NaN.
         """
-        order = None if _is_infinite(alpha) else rational(alpha, "alpha", minimum=1)
+        order = None if is_infinite(alpha) else rational(alpha, "alpha", minimum=1)
         return loss_up(self.renyi_enclosure(order).upper)
 
     def group(self, size: int) -> Self:
@@ -109,7 +109,8 @@ class Parametric(Guarantee):
         return f"{type(self).__name__}({', '.join(values)})"
 
 
-def _is_infinite(alpha: Real) -> bool:
+def is_infinite(alpha: Real) -> bool:
+    """Whether this is infinity, of any type of number."""
     if isinstance(alpha, Decimal):
         return alpha.is_infinite() and not alpha.is_signed()
     return isinstance(alpha, numbers.Real) and alpha == math.inf

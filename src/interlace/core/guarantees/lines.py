@@ -5,20 +5,20 @@ Numbers only: what such a bound says in epsilon and delta. No guarantee, no comp
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, rational
 from interlace.core.guarantees import one_order, orders
+from interlace.core.guarantees.base import is_infinite
 from interlace.core.guarantees.enclosures import INFINITE, roughly
 from interlace.core.interval import ZERO, Interval
 
 
 def read_order(value: Real, name: str, instead: str) -> Fraction:
     """An order above 1, exactly. Raises ParameterError, naming ``name``."""
-    if isinstance(value, float) and math.isinf(value) and value > 0:
+    if is_infinite(value):
         raise ParameterError(name, f"must be finite: for all orders use {instead}")
     order = rational(value, name, minimum=1, above=True)
     if order < one_order.LEAST_ORDER:

@@ -118,7 +118,9 @@ class Gaussian:
             turned = -epsilon
             fall = epsilon.exp()
             return (ONE - fall * (ONE - self.delta(turned.clip(0)))).clip(0, 1)
-        return _stick(epsilon, *self._tails(epsilon))
+        found = _stick(epsilon, *self._tails(epsilon))
+        # Where mu is so small that it cancels: delta(0) is below mu times the highest density.
+        return Interval(found.lower, min(found.upper, (self._mu * _DENSITY).upper))
 
     def _tails(self, epsilon: Interval) -> tuple[Interval, Interval]:
         """The chances that the loss exceeds epsilon, with the unit's data and without."""

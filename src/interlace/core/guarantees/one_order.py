@@ -26,15 +26,20 @@ from decimal import Decimal
 from fractions import Fraction
 
 from interlace.core.guarantees import one_order_search as search
-from interlace.core.guarantees.enclosures import expm1, log_roughly, one_minus_exp, roughly
-from interlace.core.interval import ONE, ZERO, Interval
+from interlace.core.guarantees.enclosures import expm1, log_roughly, one_minus_exp, roughly, smaller
+from interlace.core.interval import ONE, UP, ZERO, Interval
 
 #: Orders nearer to 1 cost digits and tell nothing more.
 LEAST_ORDER = 1 + Fraction(1, 10**20)
 #: Above these orders and exponents (alpha - 1) D a lower order serves.
 _LARGEST_ORDER, _LARGEST_EXPONENT = Fraction(10**50), 10**12
+#: Losses this large get the bound of t = 0; smaller divergences are taken for this one.
+_LARGEST_LOSS = 10**9
+_LEAST = Decimal("1e-29")
+_LEAST_DIVERGENCE = Interval.of(_LEAST)
 #: Where w is so small that only its square is known to count.
 _FLAT = Decimal("1e-25")
+_CANCELLED = Decimal("1e-6")
 
 
 def delta(alpha: Fraction, divergence: Interval, epsilon: Fraction) -> Interval:
@@ -47,11 +52,13 @@ def delta(alpha: Fraction, divergence: Interval, epsilon: Fraction) -> Interval:
     """
     if divergence.upper <= 0:
         return ZERO
-    if _is_extreme(divergence) or epsilon > search.LARGEST_LOSS:
+    if divergence.upper >= _LARGEST_LOSS or epsilon >= _LARGEST_LOSS:
         return _simple_delta(alpha, divergence, epsilon)
+    if divergence.upper < _LEAST:
+        most = delta(alpha, _LEAST_DIVERGENCE, epsilon)
+        return smaller(_simple_delta(alpha, divergence, epsilon), most)
     bound = _Bound.of(alpha, divergence)
-    x, d, e = bound.rough, bound.rough_divergence, roughly(epsilon) if epsilon else 0.0
-    s, beyond = search.widest(x, d, e)
+    s, beyond = search.widest(bound.x, bound.d, roughly(epsilon) if epsilon else 0.0)
     at = Interval.of(epsilon)
     if beyond:
         end, value = bound.corner()
@@ -59,6 +66,10 @@ def delta(alpha: Fraction, divergence: Interval, epsilon: Fraction) -> Interval:
             return below_chord(end, value, at)
     wide = Interval.of(Fraction(s))
     a = at - bound.mean(wide)
+    if (wide - a).upper < UP.multiply(wide.lower, _CANCELLED):
+        # A float s says too little about w.
+        wide = Interval.of(a.upper) + bound.opposite(a)
+        a = at - bound.mean(wide)
     if bound.is_astray(wide - a):
         return _simple_delta(alpha, divergence, epsilon)
     return bound.value(a, wide - a)
@@ -73,11 +84,13 @@ def epsilon(alpha: Fraction, divergence: Interval, share: Interval) -> Interval:
     """
     if divergence.upper <= 0:
         return ZERO
-    if _is_extreme(divergence):
+    if divergence.upper >= _LARGEST_LOSS:
         return _simple_epsilon(alpha, divergence, share)
+    if divergence.upper < _LEAST:
+        most = epsilon(alpha, _LEAST_DIVERGENCE, share)
+        return smaller(_simple_epsilon(alpha, divergence, share), most)
     bound = _Bound.of(alpha, divergence)
-    log_share = log_roughly(Fraction(share.lower))
-    w, beyond = search.deepest(bound.rough, bound.rough_divergence, log_share)
+    w, beyond = search.deepest(bound.x, bound.d, log_roughly(Fraction(share.lower)))
     if beyond:
         end, value = bound.corner()
         if value.upper <= share.lower:
@@ -89,7 +102,7 @@ def epsilon(alpha: Fraction, divergence: Interval, share: Interval) -> Interval:
 
 def corner(alpha: Fraction, divergence: Interval) -> tuple[Interval, Interval]:
     """The epsilon below which the profile is a chord, and delta there; (0, 1) for none."""
-    if divergence.upper <= 0 or _is_extreme(divergence):
+    if divergence.upper <= 0 or divergence.upper >= _LARGEST_LOSS:
         return ZERO, ONE
     return _Bound.of(alpha, divergence).corner()
 
@@ -120,11 +133,11 @@ class _Bound:
     def __init__(self, alpha: Fraction, divergence: Fraction) -> None:
         self._order, self._excess = Interval.of(alpha), Interval.of(alpha - 1)
         self._lifted = expm1(Interval.of((alpha - 1) * divergence))
-        self.rough, self.rough_divergence = roughly(alpha - 1), roughly(divergence)
+        self.x, self.d = roughly(alpha - 1), roughly(divergence)
 
     @classmethod
     def of(cls, alpha: Fraction, divergence: Interval) -> _Bound:
-        exact = Fraction(divergence.upper)
+        exact = Fraction(max(divergence.upper, _LEAST))
         return cls(min(alpha, _LARGEST_ORDER, 1 + _LARGEST_EXPONENT / exact), exact)
 
     def mean(self, s: Interval) -> Interval:
@@ -158,14 +171,14 @@ class _Bound:
         """Whether w is so far below 0 that the bound says nothing."""
         return (self._order * w).lower < -1
 
+    def opposite(self, a: Interval) -> Interval:
+        """About the w whose pair with a is as far apart as allowed."""
+        return Interval.of(Fraction(search.opposite(float(a.upper), self.x, self.d)))
+
     def corner(self) -> tuple[Interval, Interval]:
         """Where the chord ends: epsilon and delta there."""
-        loss = Interval.of(Fraction(search.largest_response(self.rough, self.rough_divergence)))
+        loss = Interval.of(Fraction(search.largest_response(self.x, self.d)))
         return loss + self.mean(loss + loss), self.value(loss, loss)
-
-
-def _is_extreme(divergence: Interval) -> bool:
-    return not search.LEAST_DIVERGENCE < divergence.upper < search.LARGEST_LOSS
 
 
 def _simple_delta(alpha: Fraction, divergence: Interval, epsilon: Fraction) -> Interval:

@@ -155,12 +155,12 @@ def _log_excess(a: float, w: float, x: float) -> float:
 def _near(a: float, w: float, x: float) -> float:
     # E_Q L^alpha is the sum of binomial(alpha, k) E_Q (L - 1)^k, and with u = t - 1, v = r - 1
     # that moment is -u v (v^(k-1) - u^(k-1)) / (v - u).
-    u, v = math.expm1(-w), math.expm1(a)
+    alpha, u, v = 1 + x, math.expm1(-w), math.expm1(a)
     total = power = share = mixed = 1.0
     for k in range(3, _TERMS):
-        share *= (2 + x - k) / k
-        power *= u
-        mixed = v * mixed + power
+        share *= (1 - (k - 1) / alpha) / k
+        power *= alpha * u
+        mixed = alpha * v * mixed + power
         total += share * mixed
     return math.log1p(x) - math.log(2) + math.log(-u) + math.log(v) + math.log(total)
 
