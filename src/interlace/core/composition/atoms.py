@@ -8,15 +8,12 @@ that a mass of 1e-100000 keeps its digits and no big integer is ever converted.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import accumulate
 
 from interlace.core.interval import DOWN, ONE, UP, Interval
-
-_COUNT_BITS = 220
 
 
 @dataclass(frozen=True)
@@ -110,55 +107,3 @@ def convolved(first: Atoms, second: Atoms) -> Atoms:
     order = sorted(merged)
     columns = [[merged[m][i] for m in order] for i in range(4)]
     return Atoms(order, (columns[0], columns[1]), (columns[2], columns[3]))
-
-
-def counted(strides: list[tuple[int, int]], step: Fraction, atoms: int) -> Atoms:
-    """The first ``atoms`` positions of a whole lattice of small strides (stride, count).
-
-    All subsets are counted at once, by Π(1 + x^stride)^count in one integer: coefficient j
-    is the number of subsets with sum j. Weights P(S)·e^(-L/2) are all equal, so these
-    integers and one geometric sequence are all that is needed.
-    """
-    total = sum(s * n for s, n in strides)
-    p, q = Interval.of(1), Interval.of(-step * total).exp()
-    for stride, count in strides:
-        heads = ONE / (ONE + Interval.of(-step * stride).exp())
-        p = p * heads.power(count)
-    q = q * p
-    down, back = Interval.of(-step).exp(), Interval.of(step).exp()
-    position: list[int] = []
-    columns: tuple[list[Decimal], ...] = ([], [], [], [])
-    for j, number in enumerate(_subset_counts(strides, atoms)):
-        if number:
-            count_of = _enclosed(number)
-            mass, other = p * count_of, q * count_of
-            position.append(j)
-            for column, end in zip(
-                columns, (mass.lower, mass.upper, other.lower, other.upper), strict=True
-            ):
-                column.append(end)
-        p, q = p * down, q * back
-    return Atoms(position, (columns[0], columns[1]), (columns[2], columns[3]))
-
-
-def _subset_counts(strides: list[tuple[int, int]], atoms: int) -> Iterator[int]:
-    width = -(-(sum(n for _, n in strides) + 1) // 8)
-    mask = (1 << (8 * width * atoms)) - 1
-    packed = 1
-    for stride, count in strides:
-        for _ in range(count):
-            packed = (packed + (packed << (8 * width * stride))) & mask
-    raw = packed.to_bytes(width * atoms, "little")
-    return (int.from_bytes(raw[i : i + width], "little") for i in range(0, len(raw), width))
-
-
-def _enclosed(number: int) -> Interval:
-    """A count of any length as 60 digits, by its leading bits."""
-    shift = number.bit_length() - _COUNT_BITS
-    if shift <= 0:
-        return Interval.of(number)
-    head = number >> shift
-    two = Interval.of(2).power(shift)
-    return Interval(
-        DOWN.multiply(Decimal(head), two.lower), UP.multiply(Decimal(head + 1), two.upper)
-    )

@@ -11,28 +11,33 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, Protocol, Self, assert_never, runtime_checkable
+from typing import Any, Protocol, Self, TypeGuard, assert_never, runtime_checkable
 
 from interlace.core.composition import rules
-from interlace.core.composition.terms import Terms, terms
+from interlace.core.composition.terms import Part, Terms, terms
 from interlace.core.errors import ParameterError, RelationMismatch
 from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import (
+    TCDP,
     ZCDP,
     ApproxDP,
+    GaussianDP,
     Guarantee,
-    Notion,
     PureDP,
     Relation,
+    RenyiDP,
     is_notion,
 )
 from interlace.core.guarantees.base import briefly, read_relation
 from interlace.core.guarantees.enclosures import loss_up
+from interlace.core.guarantees.losses import PrivacyLoss
 from interlace.core.interval import Interval
 
 _PAIR = 2
+_ZERO = Fraction(0)
+_SMALL = 1000
 
 #: How often one guarantee may occur in all.
 LARGEST_COUNT = 10**15
@@ -59,7 +64,7 @@ class Composition(Guarantee):
     one is not for ``relation``.
     """
 
-    parts: tuple[tuple[Notion, int], ...]
+    parts: tuple[tuple[Part, int], ...]
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
@@ -67,7 +72,7 @@ class Composition(Guarantee):
         if type(self.parts) is not tuple:
             raise ParameterError("parts", "must be a tuple of pairs: use compose")
         for part in self.parts:
-            if type(part) is not tuple or len(part) != _PAIR or not is_notion(part[0]):
+            if type(part) is not tuple or len(part) != _PAIR or not _is_part(part[0]):
                 raise ParameterError("parts", "must be pairs (guarantee, count): use compose")
             # An exact int: a count that compares otherwise would be charged otherwise.
             if type(part[1]) is not int:
@@ -99,9 +104,10 @@ class Composition(Guarantee):
         at = loss_up(found.enclosure.upper)
         return f"epsilon {at} at delta {briefly(exact)}: {found.told()}"
 
-    @property
+    @cached_property
     def _terms(self) -> Terms:
-        return _terms_of(self.parts)
+        # Equal small compositions share what was computed; to hash a large one takes longer.
+        return _shared(self.parts) if len(self.parts) <= _SMALL else terms(self.parts)
 
     def epsilon_enclosure(self, delta: Fraction) -> Interval:
         return _epsilon_of(self._terms, delta).enclosure
@@ -113,7 +119,7 @@ class Composition(Guarantee):
         return rules.renyi(self._terms, alpha)
 
     def scaled(self, size: int) -> Self:
-        total: Counter[Notion] = Counter()
+        total: Counter[Part] = Counter()
         for guarantee, count in self.parts:
             total[guarantee.scaled(size)] += count
         return type(self)(_normal(total), self.relation)
@@ -123,9 +129,8 @@ class Composition(Guarantee):
         return f"Composition({inner})"
 
 
-# Values of values: whoever asks again, or for the interval, is answered from memory. Small:
-# the arguments may hold 100,000 parts.
-_terms_of = lru_cache(maxsize=8)(terms)
+# Values of values: whoever asks again, or for the interval, is answered from memory.
+_shared = lru_cache(maxsize=64)(terms)
 _epsilon_of = lru_cache(maxsize=64)(rules.epsilon)
 _delta_of = lru_cache(maxsize=64)(rules.delta)
 
@@ -155,7 +160,7 @@ def compose(items: Iterable[Item]) -> Composition:
         )
     if isinstance(items, Guarantee | str | bytes) or not isinstance(items, Iterable):
         raise ParameterError("items", f"must be a list of guarantees, not {_kind(items)}")
-    counted: Counter[Notion] = Counter()
+    counted: Counter[Part] = Counter()
     relation: Relation | None = None
     for index, item in enumerate(items):
         for guarantee, count in _parts(item, f"items[{index}]"):
@@ -171,7 +176,7 @@ def compose(items: Iterable[Item]) -> Composition:
     return Composition(_normal(counted), relation or Relation.ADD_REMOVE)
 
 
-def _parts(item: Any, name: str) -> Sequence[tuple[Notion, int]]:
+def _parts(item: Any, name: str) -> Sequence[tuple[Part, int]]:
     """The parts of an item; none where it is there 0 times."""
     times = 1
     if isinstance(item, tuple):
@@ -182,11 +187,15 @@ def _parts(item: Any, name: str) -> Sequence[tuple[Notion, int]]:
         item = item.guarantee
     if type(item) is Composition:
         return [(g, n * times) for g, n in item.parts] if times else []
-    if is_notion(item):
+    if _is_part(item):
         return [(item, times)] if times else []
     raise ParameterError(
         name, f"must be a guarantee, a mechanism or a composition, not {_kind(item)}"
     )
+
+
+def _is_part(value: object) -> TypeGuard[Part]:
+    return is_notion(value) or isinstance(value, PrivacyLoss)
 
 
 def _kind(value: object) -> str:
@@ -194,17 +203,25 @@ def _kind(value: object) -> str:
     return type(value).__name__
 
 
-def _normal(counted: Counter[Notion]) -> tuple[tuple[Notion, int], ...]:
+def _normal(counted: Counter[Part]) -> tuple[tuple[Part, int], ...]:
     return tuple(sorted(counted.items(), key=lambda p: _key(p[0])))
 
 
-def _key(guarantee: Notion) -> tuple[int, Fraction, Fraction]:
-    match guarantee:
+def _key(part: Part) -> tuple[int, Fraction, Fraction, str]:
+    match part:
         case PureDP():
-            return 0, guarantee.epsilon0, Fraction(0)
+            return 0, part.epsilon0, _ZERO, ""
         case ApproxDP():
-            return 1, guarantee.epsilon0, guarantee.delta0
+            return 1, part.epsilon0, part.delta0, ""
         case ZCDP():
-            return 2, guarantee.rho, Fraction(0)
+            return 2, part.rho, _ZERO, ""
+        case TCDP():
+            return 3, part.rho, part.omega, ""
+        case RenyiDP():
+            return 4, part.alpha, part.epsilon0, ""
+        case GaussianDP():
+            return 5, part.mu, _ZERO, ""
+        case PrivacyLoss():
+            return 6, _ZERO, _ZERO, repr(part)
         case _:
-            assert_never(guarantee)
+            assert_never(part)

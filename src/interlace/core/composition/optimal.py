@@ -2,8 +2,7 @@
 
 FORMULAS 2.2, 2.3: with L the loss of independent randomised responses,
 delta(epsilon) = P(L > epsilon) - e^epsilon Q(L > epsilon). For parameters fixed in advance;
-concurrent by Lyu 2022, Thm 1. Exact to some 50 digits, or no model at all: rounding onto a
-coarser lattice is the business of ``grid``.
+concurrent by Lyu 2022, Thm 1. Exact to some 50 digits, or no model at all: longer sums are integrated.
 """
 
 from __future__ import annotations
@@ -17,23 +16,18 @@ from interlace.core.composition.atoms import (
     Atoms,
     Table,
     convolved,
-    counted,
     mixed_below,
     repeated,
 )
 from interlace.core.composition.terms import Losses
 from interlace.core.interval import UP, ZERO, Interval
 
-#: Most atoms of one side: a group of equal epsilons, or a lattice.
-LONGEST_SIDE = 1 << 14
-#: Most atoms of a side that is enumerated from several groups.
-LONGEST_ENUMERATED = 1 << 14
-#: Sides up to this long are always enumerated.
-SHORT_SIDE = 2_000
-#: Most work for one lattice: bits of the packed polynomial times its factors.
-LATTICE_WORK = 1 << 33
+#: Most atoms of one side: of one group of equal epsilons, and of several that are enumerated.
+LONGEST_SIDE, LONGEST_ENUMERATED = 1 << 11, 1 << 14
 #: Longest common denominator of the epsilons, in bits.
 LONGEST_DENOMINATOR = 1 << 12
+#: Above this total loss e^total leaves the range of the arithmetic.
+LARGEST_TOTAL = 10**12
 
 _STEPS = 200
 
@@ -44,15 +38,13 @@ class TwoPointLoss:
 
     total: Fraction
     step: Fraction
-    left: Atoms | None
+    left: Atoms
     right: Table
 
     def tail(self, epsilon: Fraction) -> tuple[Interval, Interval]:
         """P(L > epsilon) and Q(L > epsilon)."""
         # L = total - 2 m step > epsilon, compared exactly.
         limit = math.ceil((self.total - epsilon) / (2 * self.step))
-        if self.left is None:
-            return self.right.below(limit)
         return mixed_below(self.left, self.right, limit)
 
     def delta(self, epsilon: Fraction) -> Interval:
@@ -136,41 +128,29 @@ def _logarithm(value: Decimal) -> float:
 def model(losses: Losses) -> TwoPointLoss | None:
     """The exact model of these losses, or None where it is out of reach.
 
-    One group of equal epsilons is a binomial; a few groups are enumerated, in two sides
-    that meet in the middle; many on a coarse common lattice are counted in one integer.
+    One group of equal epsilons is a binomial; a few groups are enumerated, in two sides that meet
+    in the middle.
     """
-    strides = common_lattice(losses)
-    if strides is None:
-        return None
-    step, total = strides
-    groups = [(e, n, int(e / step)) for e, n in losses]
+    step = common_step(losses)
     whole = sum((e * n for e, n in losses), Fraction(0))
-    sides = _split(groups)
-    longest = max((_size(s) for s in sides), default=0)
-    if longest > SHORT_SIDE and lattice_reaches(total, sum(n for _, n in losses)):
-        atoms = counted([(s, n) for _, n, s in groups], step, total // 2 + 1)
-        return TwoPointLoss(whole, step, None, Table.of(atoms))
+    if step is None or whole > LARGEST_TOTAL:
+        return None
+    sides = _split([(e, n, int(e / step)) for e, n in losses])
     if any(_size(s) > (LONGEST_SIDE if len(s) == 1 else LONGEST_ENUMERATED) for s in sides):
         return None
     left, right = (_enumerated(s) for s in sides)
     return TwoPointLoss(whole, step, left, Table.of(right))
 
 
-def common_lattice(losses: Losses) -> tuple[Fraction, int] | None:
-    """The common divisor of the epsilons and their total in it; None if it is too fine."""
+def common_step(losses: Losses) -> Fraction | None:
+    """The common divisor of the epsilons; None if it is too fine."""
     denominator = 1
     for epsilon, _ in losses:
         denominator = math.lcm(denominator, epsilon.denominator)
         if denominator.bit_length() > LONGEST_DENOMINATOR:
             return None
-    units = [(int(e * denominator), n) for e, n in losses]
-    divisor = math.gcd(*(u for u, _ in units)) or 1
-    return Fraction(divisor, denominator), sum(u * n for u, n in units) // divisor
-
-
-def lattice_reaches(total: int, count: int) -> bool:
-    """Whether ``counted`` can afford ``count`` responses with ``total`` steps in all."""
-    return total // 2 < LONGEST_SIDE and count * count * (total // 2 + 1) <= LATTICE_WORK
+    divisor = math.gcd(*(int(e * denominator) for e, _ in losses)) or 1
+    return Fraction(divisor, denominator)
 
 
 Groups = list[tuple[Fraction, int, int]]

@@ -1,22 +1,25 @@
 """The Rényi rule: add the divergences at one order, then convert (Theorem 2, FORMULAS 2.6).
 
-Valid for pure and zCDP parts together, at any size and at the cost of one pass over the
+Valid for all parts together, at any size and at the cost of one pass over the
 distinct parameters. It gives upper ends only.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 
-from interlace.core.composition.terms import Terms
-from interlace.core.guarantees import conversions
-from interlace.core.guarantees.enclosures import roughly
+from interlace.core.composition.terms import Terms, moved
+from interlace.core.guarantees import conversions, orders
+from interlace.core.guarantees.enclosures import INFINITE, roughly, shorten_up
 from interlace.core.interval import Interval
 
 _BINS = 16
+#: More distinct losses than this are first rounded up to _COARSE_BITS significant bits.
+_MOST_GROUPS, _COARSE_BITS = 4096, 10
 
 RULE = (
     "Rényi divergences added at one order (concurrent: Lyu 2022, Thm 2), converted by the better "
@@ -25,8 +28,16 @@ RULE = (
 
 
 def total_renyi(terms: Terms, alpha: Fraction) -> Interval:
-    """The divergence of order alpha >= 1 of the part without leaks."""
-    total = Interval.of(alpha * terms.rho)
+    """The divergence of order alpha >= 1 of the part without leaks; INFINITE beyond the limit."""
+    total = terms.line.renyi(alpha)
+    if total == INFINITE:
+        return INFINITE
+    total = total + Interval.of(alpha * terms.mu_squared / 2)
+    for loss, count in terms.known:
+        more = loss.renyi_enclosure(alpha)
+        if more == INFINITE:
+            return INFINITE
+        total = total + Interval.of(count) * more
     for epsilon, count in terms.losses:
         total = total + Interval.of(count) * conversions.response_renyi(epsilon, alpha)
     return total
@@ -34,20 +45,33 @@ def total_renyi(terms: Terms, alpha: Fraction) -> Interval:
 
 def epsilon_bound(terms: Terms, share: Interval) -> Decimal:
     """The rule's epsilon where the part without leaks may fail with ``share`` > 0."""
-    found = conversions.best_epsilon(_rough_curve(terms), partial(total_renyi, terms), share)
+    few = _few(terms)
+    found = orders.best_epsilon(
+        _rough_curve(few), partial(total_renyi, few), share, terms.line.limit
+    )
     return found.upper
 
 
 def delta_bound(terms: Terms, epsilon: Fraction) -> Decimal:
     """The rule's delta, of the part without leaks, at ``epsilon`` >= 0."""
-    found = conversions.best_delta(_rough_curve(terms), partial(total_renyi, terms), epsilon)
+    few = _few(terms)
+    found = orders.best_delta(
+        _rough_curve(few), partial(total_renyi, few), epsilon, terms.line.limit
+    )
     return found.upper
 
 
-def _rough_curve(terms: Terms) -> conversions.RoughCurve:
+def _few(terms: Terms) -> Terms:
+    """The terms themselves, or with losses rounded up to few values where there are many."""
+    if len(terms.losses) <= _MOST_GROUPS:
+        return terms
+    return replace(terms, losses=moved(terms.losses, lambda e: shorten_up(e, _COARSE_BITS)))
+
+
+def _rough_curve(terms: Terms) -> orders.RoughCurve:
     """``total_renyi`` at order 1 + x in plain floats, near losses taken together: it only
     serves to find a good order."""
-    rho = roughly(terms.rho) if terms.rho else 0.0
+    half = roughly(terms.mu_squared / 2) if terms.mu_squared else 0.0
     near: dict[int, list[float]] = {}
     for epsilon, count in terms.losses:
         e = roughly(epsilon)
@@ -55,7 +79,12 @@ def _rough_curve(terms: Terms) -> conversions.RoughCurve:
         entry[0] += e * count
         entry[1] += count
     groups = [(total / count, count) for total, count in near.values()]
-    return lambda x: (1 + x) * rho + sum(n * _rough_response(e, x) for e, n in groups)
+    # Known losses by their slope at order 1: good enough to choose an order.
+    for loss, count in terms.known:
+        half += count * min(loss.renyi_enclosure(Fraction(1)).up(), 1e300)
+    return lambda x: (
+        terms.line.rough(x) + (1 + x) * half + sum(n * _rough_response(e, x) for e, n in groups)
+    )
 
 
 def _rough_response(e: float, excess: float) -> float:

@@ -10,23 +10,18 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
 
-from interlace.core.composition import bounds
+from interlace.core.composition import exactly
 from interlace.core.composition import mixture as mixing
 from interlace.core.composition import renyi as renyi_rule
 from interlace.core.composition.terms import Terms
-from interlace.core.guarantees.concentrated import zcdp_delta, zcdp_epsilon
 from interlace.core.guarantees.enclosures import INFINITE
 from interlace.core.interval import ONE, ZERO, Interval
 
-_LYU = "concurrent: Lyu 2022, Thm 1"
-OPTIMAL = f"optimal composition, exact (Murtagh and Vadhan 2016; {_LYU})"
-ROUNDED = f"composition of losses rounded up on a grid (Murtagh and Vadhan 2016; {_LYU})"
-CLOSED = f"closed form of Kairouz, Oh and Viswanath 2015 ({_LYU})"
+LEAKS = "nothing but leaks: 1 - Π(1 - delta_i)"
 SUMS = (
-    "zCDP sums (concurrent: Lyu 2022, Cor. 1), converted by the better of Canonne, Kamath and "
-    "Steinke 2020 and Asoodeh et al. 2021"
+    "bounds on Rényi divergences added up (concurrent: Lyu 2022, Thm 2 and Cor. 1), converted by "
+    "the better of Canonne, Kamath and Steinke 2020 and Asoodeh et al. 2021"
 )
 
 #: Relative width up to which an interval counts as exact.
@@ -59,16 +54,15 @@ def epsilon(terms: Terms, delta: Fraction) -> Ruled:
     share = terms.leak.share(delta)
     if share.upper < 0:
         return Ruled(INFINITE, "delta is below 1 - Π(1 - delta_i)")
-    if not terms.losses and not terms.rho:
+    if terms.harmless:
         return Ruled(UNKNOWN if share.lower < 0 else ZERO, LEAKS)
-    below, above = bounds.sides(terms)
     if share.lower <= 0:
-        return _without_room(below, above, share)
-    upper, rule = min(_upper_epsilons(above, share))
-    return _between(_lower_epsilon(below, share, upper), upper, rule)
-
-
-LEAKS = "nothing but leaks: 1 - Π(1 - delta_i)"
+        return _without_room(terms, share)
+    if terms.exact:
+        return Ruled(*exactly.epsilon(terms, share))
+    upper, rule = min(_upper_epsilons(terms, share))
+    lower = mixing.lower_epsilon(terms, share)
+    return _between(lower, upper, rule)
 
 
 def _between(lower: Decimal, upper: Decimal, rule: str) -> Ruled:
@@ -77,101 +71,59 @@ def _between(lower: Decimal, upper: Decimal, rule: str) -> Ruled:
     return Ruled(Interval(lower, upper), rule)
 
 
-def _without_room(below: Terms, above: Terms, share: Interval) -> Ruled:
-    """delta is taken up by the leaks: the sum of the losses, infinite beside a zCDP part."""
+def _without_room(terms: Terms, share: Interval) -> Ruled:
+    """delta is taken up by the leaks: the largest loss there can be."""
     if share.lower == share.upper == 0:
-        total = Interval(Interval.of(below.total).lower, Interval.of(above.total).upper)
-        end = INFINITE if above.rho else total
-        return Ruled(end, "the sum of the epsilon_i: delta leaves room for the leaks alone")
+        return Ruled(largest(terms), "the largest loss: delta leaves room for the leaks alone")
     return Ruled(UNKNOWN, "delta cannot be told from 1 - Π(1 - delta_i)")
 
 
+def largest(terms: Terms) -> Interval:
+    """The largest loss there can be, but for the leaks."""
+    if terms.mu_squared or not terms.exact:
+        return INFINITE
+    total = Interval.of(terms.total)
+    for loss, count in terms.known:
+        most = loss.renyi_enclosure(None)
+        if most == INFINITE:
+            return INFINITE
+        total = total + Interval.of(count) * most
+    return total
+
+
 def _upper_epsilons(terms: Terms, share: Interval) -> list[tuple[Decimal, str]]:
-    if not terms.losses:
-        return [(zcdp_epsilon(terms.rho, Fraction(share.lower)).upper, SUMS)]
-    if not terms.rho:
-        exact = bounds.exact(terms.losses)
-        if exact is not None:
-            return [(exact.epsilon(share).upper, OPTIMAL)]
-    few = bounds.coarse(terms)
-    found = [(renyi_rule.epsilon_bound(few, share), renyi_rule.RULE)]
-    if terms.rho:
-        mixed = _mixture(terms)
-        if mixed is not None:
-            found.append((mixed.epsilon(share.lower, Fraction(found[0][0])), mixing.RULE))
-        return found
-    found.append((bounds.closed_epsilon(few, share), CLOSED))
-    upper = bounds.upper(terms.losses)
-    if upper is not None:
-        found.append((upper.epsilon(share).upper, ROUNDED))
-    return found
-
-
-def _lower_epsilon(terms: Terms, share: Interval, upper: Decimal) -> Decimal:
-    if terms.rho:
-        return _seen(terms).epsilon(share.upper, Fraction(upper))
-    curve = bounds.exact(terms.losses) or bounds.lower(terms.losses)
-    return Decimal(0) if curve is None else curve.epsilon(share).lower
+    if terms.line_only:
+        return [(terms.line.epsilon(Fraction(share.lower)).upper, SUMS)]
+    return [
+        (renyi_rule.epsilon_bound(terms, share), renyi_rule.RULE),
+        (mixing.upper_epsilon(terms, share.lower), mixing.RULE),
+    ]
 
 
 def delta(terms: Terms, epsilon: Fraction) -> Ruled:
     """The least certified delta at ``epsilon``."""
     if terms.leak.exact == 1:
         return Ruled(ONE, "one part has delta = 1")
-    if not terms.losses and not terms.rho:
+    if terms.harmless or largest(terms).upper <= epsilon:
         return Ruled(terms.leak.after(ZERO), LEAKS)
-    below, above = bounds.sides(terms)
-    if not above.rho and epsilon >= above.total:
-        return Ruled(terms.leak.after(ZERO), LEAKS)
-    upper, rule = min(_upper_deltas(above, epsilon))
-    found = _between(_lower_delta(below, epsilon), upper, rule)
+    if terms.exact:
+        enclosure, rule = exactly.delta(terms, epsilon)
+        return Ruled(terms.leak.after(enclosure), rule)
+    upper, rule = min(_upper_deltas(terms, epsilon))
+    found = _between(mixing.lower_delta(terms, epsilon), upper, rule)
     return Ruled(terms.leak.after(found.enclosure), rule)
 
 
 def _upper_deltas(terms: Terms, epsilon: Fraction) -> list[tuple[Decimal, str]]:
-    if not terms.losses:
-        return [(zcdp_delta(terms.rho, epsilon).upper, SUMS)]
-    if not terms.rho:
-        exact = bounds.exact(terms.losses)
-        if exact is not None:
-            return [(exact.delta(epsilon).upper, OPTIMAL)]
-    few = bounds.coarse(terms)
-    found = [(renyi_rule.delta_bound(few, epsilon), renyi_rule.RULE)]
-    if terms.rho:
-        mixed = _mixture(terms)
-        return [*found, (mixed.delta(epsilon), mixing.RULE)] if mixed else found
-    found.append((bounds.closed_delta(few, epsilon), CLOSED))
-    upper = bounds.upper(terms.losses)
-    if upper is not None:
-        found.append((upper.delta(epsilon).upper, ROUNDED))
-    return found
-
-
-def _lower_delta(terms: Terms, epsilon: Fraction) -> Decimal:
-    if terms.rho:
-        return _seen(terms).delta(epsilon)
-    curve = bounds.exact(terms.losses) or bounds.lower(terms.losses)
-    return Decimal(0) if curve is None else curve.delta(epsilon).lower
-
-
-@lru_cache(maxsize=2)
-def _mixture(terms: Terms) -> mixing.Mixture | None:
-    if terms.total > bounds.LARGEST_TOTAL:
-        return None
-    loss = bounds.above(terms.losses)
-    return None if loss is None else mixing.Mixture(loss, terms.rho)
-
-
-@lru_cache(maxsize=2)
-def _seen(terms: Terms) -> mixing.Seen:
-    small = terms.losses and terms.total <= bounds.LARGEST_TOTAL
-    return mixing.Seen(bounds.below(terms.losses) if small else None, terms.rho)
+    if terms.line_only:
+        return [(terms.line.delta(epsilon).upper, SUMS)]
+    known = renyi_rule.delta_bound(terms, epsilon)
+    mixed = mixing.upper_delta(terms, epsilon, known)
+    return [(known, renyi_rule.RULE), (mixed, mixing.RULE)]
 
 
 def renyi(terms: Terms, alpha: Fraction | None) -> Interval:
     """The divergence of order alpha, or infinity for None; none beside a leak."""
     if terms.leak.exact is None or terms.leak.exact > 0:
         return INFINITE
-    if alpha is not None:
-        return renyi_rule.total_renyi(terms, alpha)
-    return INFINITE if terms.rho else Interval.of(terms.total)
+    return largest(terms) if alpha is None else renyi_rule.total_renyi(terms, alpha)

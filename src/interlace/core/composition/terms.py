@@ -1,20 +1,38 @@
-"""What a composition holds, sorted by the theorem that covers it: leaks, two-point losses, rho.
+"""What a composition holds, sorted by the theorem that covers it.
 
 By Theorem 3 an (epsilon, delta)-DP mechanism is a post-processing of approximate randomised
 response: with probability delta it leaks all, else it has a two-point loss. So the leaks
-multiply, and what is left is pure losses and zCDP. No accounting here.
+multiply. Two-point losses, Gaussian ones and those of known mechanisms are exact: they convolve.
+Bounds on Rényi divergences add up order by order, as far as the lowest of their limits. No
+accounting here.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import assert_never
 
-from interlace.core.guarantees import ZCDP, ApproxDP, Notion, PureDP
-from interlace.core.guarantees.enclosures import fitting, length, minus_log_one_minus, one_minus_exp
+from interlace.core.guarantees import (
+    TCDP,
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    Notion,
+    PureDP,
+    RenyiDP,
+)
+from interlace.core.guarantees.enclosures import (
+    fitting,
+    length,
+    minus_log_one_minus,
+    one_minus_exp,
+)
+from interlace.core.guarantees.lines import RenyiLine
+from interlace.core.guarantees.losses import PrivacyLoss
 from interlace.core.interval import ONE, ZERO, Interval
 
 #: Up to this length the product of the 1 - delta_i is kept exactly.
@@ -46,41 +64,95 @@ class Leak:
         return (Interval.of(delta) - self.enclosure) / self.kept
 
 
-@dataclass(frozen=True)
-class Terms:
-    """The leaks, the pure losses and the total rho of a composition.
+Part = Notion | PrivacyLoss
+"""What a composition is made of."""
 
-    ``rho`` is rounded up, by less than 2^-80 of it, where its exact form is long.
+NO_LINE = RenyiLine(Fraction(0), Fraction(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The leaks; the exact losses: two-point ones, mu^2 of the Gaussian ones, known mechanisms;
+    and the sum of the bounds on Rényi divergences.
+
+    ``mu_squared`` and the line's numbers are rounded up, by less than 2^-80, where their exact
+    form is long. Compared by identity: there may be 100,000 losses.
     """
 
     leak: Leak
-    losses: Losses
-    rho: Fraction
+    losses: Losses = ()
+    mu_squared: Fraction = Fraction(0)
+    known: tuple[tuple[PrivacyLoss, int], ...] = ()
+    line: RenyiLine = NO_LINE
+    attained: Fraction = Fraction(0)
+    """The rho of Gaussian mechanisms that have the guarantees of which ``line`` is the sum."""
 
     @property
+    def exact(self) -> bool:
+        """Whether every part but the leaks is an exact loss."""
+        return self.line.empty
+
+    @property
+    def line_only(self) -> bool:
+        """Whether there is nothing but leaks and bounds on Rényi divergences."""
+        return not (self.losses or self.mu_squared or self.known)
+
+    @property
+    def harmless(self) -> bool:
+        """Whether there is nothing but leaks."""
+        return self.exact and self.line_only
+
+    @cached_property
     def total(self) -> Fraction:
-        """The sum of the pure losses: the largest loss there can be."""
+        """The sum of the two-point losses: the largest they can be together."""
         return sum((e * n for e, n in self.losses), Fraction(0))
 
 
-def terms(parts: Iterable[tuple[Notion, int]]) -> Terms:
+def terms(parts: Iterable[tuple[Part, int]]) -> Terms:
     """Sort the parts of a composition by what covers them."""
     losses: Counter[Fraction] = Counter()
     leaks: Counter[Fraction] = Counter()
-    rho = Fraction(0)
-    for guarantee, count in parts:
-        match guarantee:
+    known: list[tuple[PrivacyLoss, int]] = []
+    mu_squared = attained = Fraction(0)
+    line = NO_LINE
+    for part, count in parts:
+        match part:
             case PureDP():
-                losses[guarantee.epsilon0] += count
+                losses[part.epsilon0] += count
             case ApproxDP():
-                losses[guarantee.epsilon0] += count
-                leaks[guarantee.delta0] += count
+                losses[part.epsilon0] += count
+                leaks[part.delta0] += count
+            case GaussianDP():
+                mu_squared = fitting(mu_squared + part.mu**2 * count)
             case ZCDP():
-                rho = fitting(rho + guarantee.rho * count)
+                line = _added(line, RenyiLine(Fraction(0), part.rho), count)
+                attained = fitting(attained + part.rho * count)
+            case TCDP():
+                line = _added(line, part.line, count)
+                attained = fitting(attained + part.rho * count)
+            case RenyiDP():
+                line = _added(line, part.line, count)
+                attained = fitting(attained + part.epsilon0 / part.alpha * count)
+            case PrivacyLoss():
+                known.append((part, count))
             case _:
-                assert_never(guarantee)
+                assert_never(part)
     del losses[Fraction(0)], leaks[Fraction(0)]
-    return Terms(_leak(leaks), tuple(sorted(losses.items())), rho)
+    return Terms(
+        _leak(leaks), tuple(sorted(losses.items())), mu_squared, tuple(known), line, attained
+    )
+
+
+def _added(line: RenyiLine, more: RenyiLine, count: int) -> RenyiLine:
+    """The bounds of both, ``more`` ``count`` times, at the orders where both hold."""
+    if more.empty:
+        return line
+    limits = [limit for limit in (line.limit, more.limit) if limit is not None]
+    return RenyiLine(
+        fitting(line.constant + more.constant * count),
+        fitting(line.rho + more.rho * count),
+        min(limits, default=None),
+    )
 
 
 def _leak(leaks: Counter[Fraction]) -> Leak:
@@ -95,3 +167,11 @@ def _leak(leaks: Counter[Fraction]) -> Leak:
     for d, n in leaks.items():
         exponent = exponent + Interval.of(n) * minus_log_one_minus(Interval.of(d))
     return Leak(None, one_minus_exp(exponent), (-exponent).exp())
+
+
+def moved(losses: Losses, move: Callable[[Fraction], Fraction]) -> Losses:
+    """The losses after each was moved; those that fall together are one."""
+    found: Counter[Fraction] = Counter()
+    for epsilon, count in losses:
+        found[move(epsilon)] += count
+    return tuple(sorted(found.items()))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, rational
@@ -51,8 +52,15 @@ class RenyiLine:
 
     def rough(self, excess: float) -> float:
         """The bound at order 1 + excess, in floats."""
-        steep = roughly(self.rho) if self.rho else 0.0
-        return (roughly(self.constant) if self.constant else 0.0) + (1 + excess) * steep
+        constant, rho = self._floats
+        return constant + (1 + excess) * rho
+
+    @cached_property
+    def _floats(self) -> tuple[float, float]:
+        return (
+            roughly(self.constant) if self.constant else 0.0,
+            roughly(self.rho) if self.rho else 0.0,
+        )
 
     def at(self, alpha: Fraction) -> Interval:
         """The bound at an order within the limit."""

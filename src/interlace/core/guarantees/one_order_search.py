@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 #: Halvings of a search whose place is used, and of one that only compares orders.
-STEPS, ROUGH_STEPS = 58, 34
+STEPS, ROUGH_STEPS = 58, 30
 #: Smaller divergences and larger losses get the bound of t = 0.
 LEAST_DIVERGENCE, LARGEST_LOSS = 1e-30, 1e9
 #: Exponents beyond are compared by their logarithms.

@@ -21,7 +21,9 @@ Curve = Callable[[Fraction], Interval]
 
 #: log(alpha - 1) lies in this range.
 _LOWEST, _HIGHEST = -46, 100
-_LEFT, _RIGHT, _REFINEMENTS = 3.0, 0.5, 26
+_STEP = 0.5
+#: How near golden section gets, and how far apart the points of a parabola are.
+_COARSE, _NEAR, _CLOSE, _PARABOLAS = 0.15, 0.003, 1e-4, 8
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -42,13 +44,20 @@ def best_delta(
     rough: RoughCurve, curve: Curve, epsilon: Fraction, limit: Fraction | None = None
 ) -> Interval:
     """The least delta that an order up to ``limit`` gives at ``epsilon`` >= 0."""
+    order = order_for_delta(rough, epsilon, limit)
+    return one_order.delta(order, curve(order), epsilon)
+
+
+def order_for_delta(
+    rough: RoughCurve, epsilon: Fraction, limit: Fraction | None = None
+) -> Fraction:
+    """About the order that gives the least delta at ``epsilon`` >= 0."""
     e = roughly(epsilon) if epsilon else 0.0
-    order = _best_order(
+    return _best_order(
         lambda x: search.cks_log_delta(x, rough(x), e),
         lambda x: search.rough_log_delta(x, rough(x), e),
         limit,
     )
-    return one_order.delta(order, curve(order), epsilon)
 
 
 def lowest_corner(
@@ -64,14 +73,11 @@ def lowest_corner(
 
 
 def _best_order(simple: RoughCurve, exact: RoughCurve, limit: Fraction | None) -> Fraction:
-    """An order near the least of ``exact``, from where ``simple`` is least: the best order of
-    the exact conversion is no higher, or hardly."""
+    """An order near the least of ``exact``, looked for around the least of ``simple``."""
     top = float(_HIGHEST) if limit is None else min(float(_HIGHEST), log_roughly(limit - 1))
-    start = _golden(simple, *_around(simple, top))
-    left, right = max(start - _LEFT, _LOWEST), min(start + _RIGHT, top)
-    found = _golden(exact, left, right)
-    if found < left + (right - left) / 100:
-        found = _golden(exact, float(_LOWEST), left)
+    start = _narrowed(simple, *_around(simple, top), _COARSE)
+    found = _narrowed(exact, *_descended(exact, start, (float(_LOWEST), top)), _COARSE)
+    found = min(max(_polished(exact, found), float(_LOWEST)), top)
     if limit is not None and exact(math.exp(top)) <= exact(math.exp(found)):
         return limit
     order = 1 + Fraction(math.exp(found))
@@ -85,13 +91,27 @@ def _around(value: RoughCurve, top: float) -> tuple[float, float]:
     return max(best - 1, _LOWEST), min(best + 1, top)
 
 
-def _golden(value: RoughCurve, low: float, high: float) -> float:
+def _descended(
+    value: RoughCurve, start: float, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """Two places around a least value, found by walking down from the start in growing steps."""
+    for first in (-_STEP, _STEP):
+        before = at = start
+        best, step = value(math.exp(start)), first
+        following = min(ends[1], max(ends[0], at + step))
+        while following != at and (found := value(math.exp(following))) < best:
+            before, at, best, step = at, following, found, 2 * step
+            following = min(ends[1], max(ends[0], at + step))
+        if at != start:
+            return min(before, following), max(before, following)
+    return max(ends[0], start - _STEP), min(ends[1], start + _STEP)
+
+
+def _narrowed(value: RoughCurve, low: float, high: float, width: float) -> float:
     """Golden section for the least value over log(alpha - 1)."""
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = value(math.exp(left)), value(math.exp(right))
-    for _ in range(_REFINEMENTS):
-        if at_left == at_right:
-            break
+    while high - low > width and at_left != at_right:
         if at_left < at_right:
             high, right, at_right = right, left, at_left
             left = high - _GOLDEN * (high - low)
@@ -101,3 +121,17 @@ def _golden(value: RoughCurve, low: float, high: float) -> float:
             right = low + _GOLDEN * (high - low)
             at_right = value(math.exp(right))
     return (low + high) / 2
+
+
+def _polished(value: RoughCurve, at: float) -> float:
+    """The same, nearer, by parabolas."""
+    for _ in range(_PARABOLAS):
+        left, middle, right = (value(math.exp(at + d)) for d in (-_NEAR, 0.0, _NEAR))
+        bend = left - 2 * middle + right
+        if not 0 < bend < math.inf:
+            break
+        step = _NEAR * (left - right) / (2 * bend)
+        at += min(_COARSE, max(-_COARSE, step))
+        if abs(step) < _CLOSE:
+            break
+    return at

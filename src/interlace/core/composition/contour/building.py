@@ -103,4 +103,5 @@ def _below(atoms: Atoms) -> Listed:
     top, mass = enclosed(atoms.losses[-1]), atoms.masses[-1]
     pairs = list(zip(atoms.losses, atoms.masses, strict=True))[::-1]
     distance = [float((top - enclosed(x)).upper) for x, _ in pairs]
+    # A mass that is far larger is infinite here: then nothing is listed.
     return Listed(np.array(distance), np.array([float((m / mass).upper) for _, m in pairs]))

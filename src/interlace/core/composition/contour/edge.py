@@ -54,7 +54,9 @@ class Listed:
         near = distance <= far
         if np.count_nonzero(near) > _VALUES:
             return None
-        return Listed(distance[near], np.multiply.outer(self.mass, other.mass).ravel()[near])
+        with np.errstate(over="ignore", invalid="ignore"):
+            mass = np.multiply.outer(self.mass, other.mass).ravel()[near]
+        return Listed(distance[near], mass) if np.isfinite(mass).all() else None
 
 
 class Below(Protocol):
@@ -86,7 +88,9 @@ class Flips:
             return None
         flips = np.arange(most + 1.0)
         ratios = (self.count - flips[:-1]) / flips[1:] * np.exp(-self.epsilon)
-        return Listed(flips * self.nearest, np.concatenate([[1.0], np.cumprod(ratios)]))
+        with np.errstate(over="ignore"):
+            masses = np.concatenate([[1.0], np.cumprod(ratios)])
+        return Listed(flips * self.nearest, masses)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,8 @@ from interlace.core.composition.contour.model import Model
 #: log c is sought in this range, to this precision.
 _LEAST, _MOST, _NEAR = -600.0, 600.0, 1e-4
 _STEPS = 80
+#: Far out on the axis everything is at its largest value: no width is left.
+_FLAT = 1e-290
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ def saddle(model: Model, c: float) -> Saddle:
     """The saddle of K(s) - s epsilon - log s(s + 1) is at c for epsilon = K'(c) - 1/c - 1/(c+1)."""
     found = model.cumulants(c)
     epsilon = found.slope - 1 / c - 1 / (1 + c)
-    bend = found.bend + c**-2 + (1 + c) ** -2
+    bend = max(found.bend + c**-2 + (1 + c) ** -2, _FLAT)
     # Laplace's method.
     log_relative = -math.log(c) - math.log1p(c) - math.log(2 * math.pi * bend) / 2
     log_delta = found.value - c * epsilon + log_relative

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from interlace.core.gaussian_sums import theta, weights_from
 from interlace.core.interval import ONE, PI, ZERO, Interval
@@ -157,7 +157,7 @@ def _midpoint(j: int) -> Fraction:
     return -(1 - Fraction(2, 4**j)) * bernoulli(2 * j) / math.factorial(2 * j)
 
 
-@lru_cache(maxsize=512)
+@cache
 def bernoulli(n: int) -> Fraction:
     """The Bernoulli number B_n, B_1 = -1/2.
 

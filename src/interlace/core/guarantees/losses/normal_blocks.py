@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from interlace.core.gaussian_sums import theta
 from interlace.core.guarantees.enclosures import one_minus_exp
@@ -26,6 +26,7 @@ from interlace.core.guarantees.losses.lattice import (
 from interlace.core.interval import ONE, ZERO, Interval
 
 _CUT = Decimal("1e-45")
+_LONGEST_REACH = 8
 
 
 @lru_cache(maxsize=8)
@@ -41,8 +42,8 @@ def blocks(
     # An odd number of blocks of an odd number of points each, one of them around 0.
     size = -(-(2 * reach + 1) // (most - 4)) | 1
     side = -(-(reach - size // 2) // size)
-    series = even_series(sigma, size, side * size + shift, integers=integers)
-    unit = ONE / (theta(sigma) if integers else Interval.of(sigma) * ROOT_TWO_PI)
+    series = block_sums(sigma, size, side * size + shift, integers=integers)
+    unit = ONE / _norm(sigma, integers)
     step = size * shift / sigma**2
     width = Interval.of(step)
     half = Interval.of(-step / 2).exp()
@@ -91,17 +92,46 @@ def _centre_weights(sigma: Fraction, size: int, side: int) -> list[Interval]:
     return weights
 
 
-@lru_cache(maxsize=16)
-def even_series(
+def block_sums(
     sigma: Fraction, size: int, farthest: int, *, integers: bool
 ) -> Callable[[int], Interval]:
-    """S as a function of c, for |c| <= farthest; not yet divided by the norm of w.
+    """S as a function of c, for |c| <= farthest and blocks of ``size`` around c, an odd number.
+
+    Not yet divided by the norm of w. By its series, or where that is long as a difference of
+    tails, which then loses no digits.
+    """
+    reach = farthest * Fraction(size, 2) / sigma**2
+    if reach > _LONGEST_REACH:
+        return partial(_by_tails, sigma, size // 2, integers)
+    return _even_series(sigma, size, reach, integers)
+
+
+def _by_tails(sigma: Fraction, half: int, integers: bool, c: int) -> Interval:
+    def tail(m: int) -> Interval:
+        return _beyond(sigma, m - 1, integers)
+
+    at = abs(c)
+    if at <= half:
+        share = ONE - tail(half - at + 1) - tail(half + at + 1)
+    else:
+        share = tail(at - half) - tail(at + half + 1)
+    return share * _norm(sigma, integers) * Interval.of((c / sigma) ** 2 / 2).exp()
+
+
+def _norm(sigma: Fraction, integers: bool) -> Interval:
+    return theta(sigma) if integers else Interval.of(sigma) * ROOT_TWO_PI
+
+
+@lru_cache(maxsize=16)
+def _even_series(
+    sigma: Fraction, size: int, reach: Fraction, integers: bool
+) -> Callable[[int], Interval]:
+    """S as a power series for |c| size/2 <= reach sigma^2.
 
     With half = size/2, term 2k of S is at most size (|c| half/sigma^2)^2k/(2k)!, so that the
     rest behind a first left-out bound b is below 2 b once the bounds fall by half each.
     """
     moments = _moments(sigma, size, integers)
-    reach = farthest * Fraction(size, 2) / sigma**2
     coefficients: list[Interval] = []
     bound, k, falls = Interval.of(size), 0, False
     while not (falls and bound.upper < coefficients[0].lower * _CUT):

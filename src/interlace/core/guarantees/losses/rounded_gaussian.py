@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -28,19 +27,16 @@ from interlace.core.guarantees.losses.discrete_gaussian import (
 from interlace.core.guarantees.losses.lattice import (
     ROOT_TWO_PI,
     normal_tail,
-    normal_weight,
     point_weights,
 )
 from interlace.core.guarantees.losses.moments import NEAREST_ORDER, below, moved
-from interlace.core.guarantees.losses.normal_blocks import blocks, even_series
+from interlace.core.guarantees.losses.normal_blocks import block_sums, blocks
 from interlace.core.guarantees.losses.rough import gaussian_epsilon
 from interlace.core.guarantees.losses.staircase import exponential, inverse, profile
 from interlace.core.interval import ONE, ZERO, Interval
 
 #: One logarithm for each atom: more are put into blocks unless asked for.
 _USUAL_POINTS = 1 << 13
-#: Power series reach so far; beyond, a cell is a difference of tails, which loses no digits.
-_SERIES_REACH = 30
 #: Divergences: each cell by itself up to here, else blocks of a sixteenth of sigma.
 _CELL_SIGMA = 16
 _SUM_WIDTH = 18
@@ -164,28 +160,12 @@ def _spread_of(sigma: Fraction, c: int) -> Interval:
     """S(c) for c >= 0: the weight of the cell around c over exp(-c^2/(2 sigma^2))."""
     # A farthest point on a coarse scale, so that few series are made.
     farthest = 1 << max(c, math.ceil(8 * sigma)).bit_length()
-    return _cells(sigma, farthest)(c)
-
-
-def _cells(sigma: Fraction, farthest: int) -> Callable[[int], Interval]:
-    if farthest < 2 * _SERIES_REACH * sigma**2:
-        return even_series(sigma, 1, farthest, integers=False)
-
-    def by_tails(c: int) -> Interval:
-        half = Fraction(1, 2)
-        if c == 0:
-            cell = ROOT_TWO_PI - normal_weight(half / sigma) - normal_weight(half / sigma)
-        else:
-            near, far = abs(c) - half, abs(c) + half
-            cell = normal_weight(near / sigma) - normal_weight(far / sigma)
-        return Interval.of(sigma) * cell * Interval.of((c / sigma) ** 2 / 2).exp()
-
-    return by_tails
+    return block_sums(sigma, 1, farthest, integers=False)(c)
 
 
 @lru_cache(maxsize=8)
 def _every_point(sigma: Fraction, shift: int, reach: int, upper: bool) -> Atoms:
-    cells = _cells(sigma, reach + shift)
+    cells = block_sums(sigma, 1, reach + shift, integers=False)
     unit = ONE / (Interval.of(sigma) * ROOT_TWO_PI)
     sizes = {c: cells(c) for c in range(reach + shift + 1)}
     logs = {c: size.log() for c, size in sizes.items()}
@@ -209,17 +189,14 @@ class _Sum:
         self.centres = range(first * self.size, (last + 1) * self.size, self.size)
         farthest = max(abs(self.centres[0]), abs(self.centres[-1])) + shift
         self.unit = ONE / (Interval.of(sigma) * ROOT_TWO_PI)
-        if self.size > 1:
-            self._cells = even_series(sigma, self.size, farthest, integers=False)
-        else:
-            self._cells = _cells(sigma, farthest)
+        self._sums = block_sums(sigma, self.size, farthest, integers=False)
         self._known: dict[int, Interval] = {}
 
     def log(self, c: int) -> Interval:
         """log S(c)."""
         at = abs(c)
         if at not in self._known:
-            self._known[at] = self._cells(at).log()
+            self._known[at] = self._sums(at).log()
         return self._known[at]
 
 
