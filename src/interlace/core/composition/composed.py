@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any, Protocol, Self, TypeGuard, assert_never, runtime_checkable
 
 from interlace.core.composition import rules
+from interlace.core.composition.batch import Batch
 from interlace.core.composition.terms import Part, Terms, terms
 from interlace.core.errors import ParameterError, RelationMismatch
 from interlace.core.exact import Real, natural, rational
@@ -195,7 +196,7 @@ def _parts(item: Any, name: str) -> Sequence[tuple[Part, int]]:
 
 
 def _is_part(value: object) -> TypeGuard[Part]:
-    return is_notion(value) or isinstance(value, PrivacyLoss)
+    return is_notion(value) or isinstance(value, PrivacyLoss | Batch)
 
 
 def _kind(value: object) -> str:
@@ -223,5 +224,7 @@ def _key(part: Part) -> tuple[int, Fraction, Fraction, str]:
             return 5, part.mu, _ZERO, ""
         case PrivacyLoss():
             return 6, _ZERO, _ZERO, repr(part)
+        case Batch():
+            return 7, _ZERO, _ZERO, part.digest
         case _:
             assert_never(part)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from interlace.core.composition.optimal import model
+from interlace.core.composition.optimal import TwoPointLoss, model
 from interlace.core.composition.terms import Terms
 from interlace.core.guarantees import conversions
 from interlace.core.guarantees.enclosures import INFINITE
@@ -47,11 +47,11 @@ _summed = lru_cache(maxsize=2)(model)
 
 def epsilon(terms: Terms, share: Interval) -> Found:
     """Encloses the least epsilon where the part without leaks may fail with ``share`` > 0."""
-    if terms.mu_squared and not terms.losses and not terms.known:
+    if terms.mu_squared and not (terms.losses or terms.known or terms.arrays):
         return Gaussian.of_rho(terms.mu_squared / 2).epsilon(share), GAUSSIAN
     if terms.losses and terms.losses[-1][0] > LARGEST_LOSS:
         return _epsilon_beside_certain(terms, share), CERTAIN
-    summed = None if terms.mu_squared or terms.known else _summed(terms.losses)
+    summed = _summed_or_none(terms)
     if summed is not None:
         return summed.epsilon(share), SUMMED
     return _worst(terms, lambda side: side.epsilon(share)), INTEGRAL
@@ -59,14 +59,18 @@ def epsilon(terms: Terms, share: Interval) -> Found:
 
 def delta(terms: Terms, epsilon: Fraction) -> Found:
     """Encloses the least delta at ``epsilon`` of the part without leaks."""
-    if terms.mu_squared and not terms.losses and not terms.known:
+    if terms.mu_squared and not (terms.losses or terms.known or terms.arrays):
         return Gaussian.of_rho(terms.mu_squared / 2).delta(Interval.of(epsilon)), GAUSSIAN
     if terms.losses and terms.losses[-1][0] > LARGEST_LOSS:
         return _delta_beside_certain(terms, epsilon), CERTAIN
-    summed = None if terms.mu_squared or terms.known else _summed(terms.losses)
+    summed = _summed_or_none(terms)
     if summed is not None:
         return summed.delta(epsilon), SUMMED
     return _worst(terms, lambda side: side.delta(epsilon)), INTEGRAL
+
+
+def _summed_or_none(terms: Terms) -> TwoPointLoss | None:
+    return None if terms.mu_squared or terms.known or terms.arrays else _summed(terms.losses)
 
 
 def _epsilon_beside_certain(terms: Terms, share: Interval) -> Interval:
@@ -166,4 +170,6 @@ def _side(terms: Terms, known: list[tuple[Atoms, int]], *, upper: bool) -> Side:
     kept = ONE
     for atoms, count in known:
         kept = kept * (ONE - atoms.leak).power(count)
-    return Side(contour.built(terms.losses, terms.mu_squared, known, upper=upper), kept)
+    return Side(
+        contour.built(terms.losses, terms.mu_squared, known, terms.arrays, upper=upper), kept
+    )

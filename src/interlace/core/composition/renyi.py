@@ -32,6 +32,8 @@ def total_renyi(terms: Terms, alpha: Fraction) -> Interval:
     total = terms.line.renyi(alpha)
     if total == INFINITE:
         return INFINITE
+    if terms.arrays:
+        terms = _few(terms)
     total = total + Interval.of(alpha * terms.mu_squared / 2)
     for loss, count in terms.known:
         more = loss.renyi_enclosure(alpha)
@@ -63,9 +65,13 @@ def delta_bound(terms: Terms, epsilon: Fraction) -> Decimal:
 
 def _few(terms: Terms) -> Terms:
     """The terms themselves, or with losses rounded up to few values where there are many."""
-    if len(terms.losses) <= _MOST_GROUPS:
-        return terms
-    return replace(terms, losses=moved(terms.losses, lambda e: shorten_up(e, _COARSE_BITS)))
+    losses = moved(
+        [*terms.losses, *((e, n * k) for batch, k in terms.arrays for e, n in batch.coarse)],
+        lambda e: e,
+    )
+    if len(losses) > _MOST_GROUPS:
+        losses = moved(losses, lambda e: shorten_up(e, _COARSE_BITS))
+    return replace(terms, losses=losses, arrays=())
 
 
 def _rough_curve(terms: Terms) -> orders.RoughCurve:

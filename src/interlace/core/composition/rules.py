@@ -83,6 +83,8 @@ def largest(terms: Terms) -> Interval:
     if terms.mu_squared or not terms.exact:
         return INFINITE
     total = Interval.of(terms.total)
+    for batch, count in terms.arrays:
+        total = total + Interval.of(count) * batch.total
     for loss, count in terms.known:
         most = loss.renyi_enclosure(None)
         if most == INFINITE:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import assert_never
 
+from interlace.core.composition.batch import Batch
 from interlace.core.guarantees import (
     TCDP,
     ZCDP,
@@ -64,7 +65,7 @@ class Leak:
         return (Interval.of(delta) - self.enclosure) / self.kept
 
 
-Part = Notion | PrivacyLoss
+Part = Notion | PrivacyLoss | Batch
 """What a composition is made of."""
 
 NO_LINE = RenyiLine(Fraction(0), Fraction(0))
@@ -86,6 +87,8 @@ class Terms:
     line: RenyiLine = NO_LINE
     attained: Fraction = Fraction(0)
     """The rho of Gaussian mechanisms that have the guarantees of which ``line`` is the sum."""
+    arrays: tuple[tuple[Batch, int], ...] = ()
+    """Batches of so many distinct two-point losses that they are left as arrays."""
 
     @property
     def exact(self) -> bool:
@@ -95,7 +98,7 @@ class Terms:
     @property
     def line_only(self) -> bool:
         """Whether there is nothing but leaks and bounds on Rényi divergences."""
-        return not (self.losses or self.mu_squared or self.known)
+        return not (self.losses or self.mu_squared or self.known or self.arrays)
 
     @property
     def harmless(self) -> bool:
@@ -110,37 +113,73 @@ class Terms:
 
 def terms(parts: Iterable[tuple[Part, int]]) -> Terms:
     """Sort the parts of a composition by what covers them."""
-    losses: Counter[Fraction] = Counter()
-    leaks: Counter[Fraction] = Counter()
-    known: list[tuple[PrivacyLoss, int]] = []
-    mu_squared = attained = Fraction(0)
-    line = NO_LINE
+    found = _Sorting()
     for part, count in parts:
+        found.add(part, count)
+    return found.terms()
+
+
+@dataclass
+class _Sorting:
+    """What was seen so far."""
+
+    losses: Counter[Fraction] = field(default_factory=Counter)
+    leaks: Counter[Fraction] = field(default_factory=Counter)
+    many_leaks: Interval = ZERO
+    mu_squared: Fraction = Fraction(0)
+    known: list[tuple[PrivacyLoss, int]] = field(default_factory=list)
+    line: RenyiLine = NO_LINE
+    attained: Fraction = Fraction(0)
+    arrays: list[tuple[Batch, int]] = field(default_factory=list)
+
+    def add(self, part: Part, count: int) -> None:
         match part:
             case PureDP():
-                losses[part.epsilon0] += count
+                self.losses[part.epsilon0] += count
             case ApproxDP():
-                losses[part.epsilon0] += count
-                leaks[part.delta0] += count
+                self.losses[part.epsilon0] += count
+                self.leaks[part.delta0] += count
             case GaussianDP():
-                mu_squared = fitting(mu_squared + part.mu**2 * count)
+                self.mu_squared = fitting(self.mu_squared + part.mu**2 * count)
             case ZCDP():
-                line = _added(line, RenyiLine(Fraction(0), part.rho), count)
-                attained = fitting(attained + part.rho * count)
+                self._bound(RenyiLine(Fraction(0), part.rho), part.rho, count)
             case TCDP():
-                line = _added(line, part.line, count)
-                attained = fitting(attained + part.rho * count)
+                self._bound(part.line, part.rho, count)
             case RenyiDP():
-                line = _added(line, part.line, count)
-                attained = fitting(attained + part.epsilon0 / part.alpha * count)
+                self._bound(part.line, part.epsilon0 / part.alpha, count)
             case PrivacyLoss():
-                known.append((part, count))
+                self.known.append((part, count))
+            case Batch():
+                self._batch(part, count)
             case _:
                 assert_never(part)
-    del losses[Fraction(0)], leaks[Fraction(0)]
-    return Terms(
-        _leak(leaks), tuple(sorted(losses.items())), mu_squared, tuple(known), line, attained
-    )
+
+    def _bound(self, line: RenyiLine, rho: Fraction, count: int) -> None:
+        """Bounds on divergences, and the rho of a Gaussian mechanism that has them."""
+        self.line = _added(self.line, line, count)
+        self.attained = fitting(self.attained + rho * count)
+
+    def _batch(self, batch: Batch, count: int) -> None:
+        if batch.few is None:
+            self.arrays.append((batch, count))
+        for epsilon, number in batch.few or ():
+            self.losses[epsilon] += number * count
+        for delta, number in batch.leaks or ():
+            self.leaks[delta] += number * count
+        if batch.leaks is None:
+            self.many_leaks = self.many_leaks + Interval.of(count) * batch.leak_exponent
+
+    def terms(self) -> Terms:
+        del self.losses[Fraction(0)], self.leaks[Fraction(0)]
+        return Terms(
+            _leak(self.leaks, self.many_leaks),
+            tuple(sorted(self.losses.items())),
+            self.mu_squared,
+            tuple(self.known),
+            self.line,
+            self.attained,
+            tuple(self.arrays),
+        )
 
 
 def _added(line: RenyiLine, more: RenyiLine, count: int) -> RenyiLine:
@@ -155,21 +194,23 @@ def _added(line: RenyiLine, more: RenyiLine, count: int) -> RenyiLine:
     )
 
 
-def _leak(leaks: Counter[Fraction]) -> Leak:
+def _leak(leaks: Counter[Fraction], many: Interval) -> Leak:
+    """The leak of these deltas, and of others whose -log(1 - delta) add up to ``many``."""
     if leaks[Fraction(1)]:
         return Leak(Fraction(1), ONE, ZERO)
-    if sum(length(1 - d) * n for d, n in leaks.items()) <= EXACT_LEAK_BITS:
+    short = sum(length(1 - d) * n for d, n in leaks.items()) <= EXACT_LEAK_BITS
+    if short and many == ZERO:
         kept = Fraction(1)
         for d, n in leaks.items():
             kept *= (1 - d) ** n
         return Leak(1 - kept, Interval.of(1 - kept), Interval.of(kept))
-    exponent = ZERO
+    exponent = many
     for d, n in leaks.items():
         exponent = exponent + Interval.of(n) * minus_log_one_minus(Interval.of(d))
     return Leak(None, one_minus_exp(exponent), (-exponent).exp())
 
 
-def moved(losses: Losses, move: Callable[[Fraction], Fraction]) -> Losses:
+def moved(losses: Iterable[tuple[Fraction, int]], move: Callable[[Fraction], Fraction]) -> Losses:
     """The losses after each was moved; those that fall together are one."""
     found: Counter[Fraction] = Counter()
     for epsilon, count in losses:

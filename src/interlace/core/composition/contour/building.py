@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from interlace.core.composition.batch import Batch
 from interlace.core.composition.contour.edge import Below, Edge, Flips, Listed, Steps
 from interlace.core.composition.contour.finite import FiniteLoss
 from interlace.core.composition.contour.gaussian import GaussianLoss
@@ -25,22 +26,40 @@ Counted = Sequence[tuple[Atoms, int]]
 
 
 def built(
-    losses: Losses, mu_squared: Fraction = Fraction(0), finite: Counted = (), *, upper: bool = True
+    losses: Losses,
+    mu_squared: Fraction = Fraction(0),
+    finite: Counted = (),
+    arrays: Sequence[tuple[Batch, int]] = (),
+    *,
+    upper: bool = True,
 ) -> Model:
     """The sum of two-point losses, a Gaussian one of mu^2, and losses of finitely many values.
 
     Of enclosed values and masses the upper or the lower ends are taken: more of either is more
     loss. What floats round is accounted for by the model.
     """
-    epsilon = np.array([float(e) for e, _ in losses])
-    count = np.array([float(n) for _, n in losses])
+    # Neither on a lattice nor with a largest value that matters.
+    smooth = bool(mu_squared or arrays)
     return Model(
-        Responses(epsilon, count),
+        _responses(losses, arrays),
         GaussianLoss(float(mu_squared)),
         tuple(_finite(atoms, n, upper=upper) for atoms, n in finite),
-        None if mu_squared else _lattice(losses, finite),
-        None if mu_squared else _edge(losses, finite),
+        None if smooth else _lattice(losses, finite),
+        None if smooth else _edge(losses, finite),
     )
+
+
+def _responses(losses: Losses, arrays: Sequence[tuple[Batch, int]]) -> Responses:
+    epsilon = np.array([float(e) for e, _ in losses])
+    count = np.array([float(n) for _, n in losses])
+    for batch, times in arrays:
+        more = batch.epsilons[batch.epsilons > 0]
+        epsilon = np.concatenate([epsilon, more])
+        count = np.concatenate([count, np.full(more.size, float(times))])
+    if len(arrays) > 1 or (arrays and losses):
+        order = np.argsort(epsilon)
+        epsilon, count = epsilon[order], count[order]
+    return Responses(epsilon, count)
 
 
 def _finite(atoms: Atoms, count: int, *, upper: bool) -> FiniteLoss:
