@@ -19,11 +19,12 @@ from interlace.core.composition.atoms import (
     mixed_below,
     repeated,
 )
-from interlace.core.composition.terms import Losses
+from interlace.core.composition.terms import Losses, total_of
 from interlace.core.interval import UP, ZERO, Interval
 
 #: Most atoms of one side: of one group of equal epsilons, and of several that are enumerated.
 LONGEST_SIDE, LONGEST_ENUMERATED = 1 << 11, 1 << 14
+_MOST_BITS = 2 * math.log2(LONGEST_ENUMERATED) + 2
 #: Longest common denominator of the epsilons, in bits.
 LONGEST_DENOMINATOR = 1 << 12
 #: Above this total loss e^total leaves the range of the arithmetic.
@@ -131,8 +132,9 @@ def model(losses: Losses) -> TwoPointLoss | None:
     One group of equal epsilons is a binomial; a few groups are enumerated, in two sides that meet
     in the middle.
     """
-    step = common_step(losses)
-    whole = sum((e * n for e, n in losses), Fraction(0))
+    if len(losses) > 1 and sum(math.log2(n + 1) for _, n in losses) > _MOST_BITS:
+        return None
+    step, whole = common_step(losses), total_of(losses)
     if step is None or whole > LARGEST_TOTAL:
         return None
     sides = _split([(e, n, int(e / step)) for e, n in losses])

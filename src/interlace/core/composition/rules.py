@@ -59,7 +59,8 @@ def epsilon(terms: Terms, delta: Fraction) -> Ruled:
     if share.lower <= 0:
         return _without_room(terms, share)
     if terms.exact:
-        return Ruled(*exactly.epsilon(terms, share))
+        found, rule = exactly.epsilon(terms, share)
+        return Ruled(Interval(found.lower, min(found.upper, largest(terms).upper)), rule)
     upper, rule = min(_upper_epsilons(terms, share))
     lower = mixing.lower_epsilon(terms, share)
     return _between(lower, upper, rule)

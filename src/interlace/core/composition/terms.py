@@ -108,7 +108,7 @@ class Terms:
     @cached_property
     def total(self) -> Fraction:
         """The sum of the two-point losses: the largest they can be together."""
-        return sum((e * n for e, n in self.losses), Fraction(0))
+        return total_of(self.losses)
 
 
 def terms(parts: Iterable[tuple[Part, int]]) -> Terms:
@@ -216,3 +216,11 @@ def moved(losses: Iterable[tuple[Fraction, int]], move: Callable[[Fraction], Fra
     for epsilon, count in losses:
         found[move(epsilon)] += count
     return tuple(sorted(found.items()))
+
+
+def total_of(losses: Losses) -> Fraction:
+    """The sum of all epsilons. Those of one denominator are added as integers."""
+    numerators: Counter[int] = Counter()
+    for epsilon, count in losses:
+        numerators[epsilon.denominator] += epsilon.numerator * count
+    return sum((Fraction(n, d) for d, n in numerators.items()), Fraction(0))

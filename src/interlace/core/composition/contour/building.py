@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from interlace.core.composition.contour.gaussian import GaussianLoss
 from interlace.core.composition.contour.model import Lattice, Model
 from interlace.core.composition.contour.responses import Responses
 from interlace.core.composition.contour.rounding import around, summed
-from interlace.core.composition.terms import Losses
+from interlace.core.composition.terms import Losses, total_of
 from interlace.core.guarantees.losses.atoms import Atoms, enclosed
 from interlace.core.interval import Interval
 
@@ -45,7 +46,7 @@ def built(
         GaussianLoss(float(mu_squared)),
         tuple(_finite(atoms, n, upper=upper) for atoms, n in finite),
         None if smooth else _lattice(losses, finite),
-        None if smooth else _edge(losses, finite),
+        None if smooth else partial(_edge, losses, finite),
     )
 
 
@@ -75,8 +76,10 @@ def _finite(atoms: Atoms, count: int, *, upper: bool) -> FiniteLoss:
 
 def _lattice(losses: Losses, finite: Counted) -> Lattice | None:
     """The coarsest lattice that holds all values of the sum; None where it would be very fine."""
-    largest = sum((e * n for e, n in losses), Fraction(0))
-    steps = [2 * e for e, _ in losses]
+    spacing = common_step(2 * e for e, _ in losses)
+    if losses and spacing is None:
+        return None
+    steps, largest = [spacing or Fraction(0)], total_of(losses)
     for atoms, count in finite:
         last = atoms.losses[-1]
         if len(atoms.losses) > 1 and atoms.step is None:
@@ -104,7 +107,7 @@ def common_step(steps: Iterable[Fraction]) -> Fraction | None:
 
 def _edge(losses: Losses, finite: Counted) -> Edge:
     """The largest value of the sum, with its chance, and what lies below."""
-    largest = Interval.of(sum((e * n for e, n in losses), Fraction(0)))
+    largest = Interval.of(total_of(losses))
     parts: list[Below] = [Flips(float(e), n) for e, n in losses]
     logs = [-n * math.log1p(math.exp(-min(float(e), 700.0))) for e, n in losses]
     for atoms, count in finite:

@@ -79,7 +79,7 @@ class Growing:
             return found
         precision = _COARSE if len(self._losses) < _FEW else _PRECISION
         self._frame = framed(model, saddle, _ROOM, precision, _WORK)
-        found = on_line(self._frame.line(), saddle.epsilon, share, model.edge)
+        found = on_line(self._frame.line(), saddle.epsilon, share)
         self._width = max(_width(found), _NARROW)
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -59,14 +59,14 @@ class Lattice:
 class Model:
     """The sum of two-point losses, a Gaussian one and others, all independent.
 
-    ``lattice``, where all values lie on one; ``edge``, where the sum is bounded.
+    ``lattice``, where all values lie on one; ``listing`` lists the largest, where the sum is bounded.
     """
 
     responses: Responses
     gaussian: GaussianLoss
     others: tuple[Kind, ...] = ()
     lattice: Lattice | None = None
-    edge: Edge | None = None
+    listing: Callable[[], Edge] | None = None
 
     @property
     def size(self) -> int:
@@ -103,12 +103,17 @@ class Model:
     def smoothed(self, variance: float) -> Model:
         """With one more Gaussian mechanism of mu^2 = ``variance``: never less loss."""
         gaussian = GaussianLoss(self.gaussian.mu_squared + variance)
-        found = replace(self, gaussian=gaussian, lattice=None, edge=None)
+        found = replace(self, gaussian=gaussian, lattice=None, listing=None)
         # The same two-point losses: what was found out about them stays.
         for name in ("_compressed", "_sample"):
             if name in self.__dict__:
                 found.__dict__[name] = self.__dict__[name]
         return found
+
+    @cached_property
+    def edge(self) -> Edge | None:
+        """The largest values, where the sum is bounded."""
+        return None if self.listing is None else self.listing()
 
     def moved(self, c: float) -> float:
         """How many losses are below their largest value, in the mean, under the law tilted by c."""

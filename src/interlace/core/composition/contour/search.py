@@ -8,7 +8,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 from interlace.core.composition.contour.drawing import drawn
-from interlace.core.composition.contour.edge import Edge
 from interlace.core.composition.contour.line import Line
 from interlace.core.composition.contour.model import Model
 from interlace.core.composition.contour.saddle import Saddle, for_delta, for_epsilon
@@ -27,7 +26,7 @@ _FEW_MOVED = 12.0
 def delta(model: Model, epsilon: Fraction) -> Interval:
     """Encloses delta at ``epsilon`` >= 0."""
     saddle = for_epsilon(model, float(epsilon))
-    if model.edge is not None and model.moved(saddle.c) < _FEW_MOVED:
+    if model.moved(saddle.c) < _FEW_MOVED and model.edge is not None:
         found = model.edge.delta(epsilon)
         if found is not None:
             return found
@@ -43,7 +42,7 @@ def epsilon(model: Model, share: Interval) -> Interval:
     found = listed(model, saddle, share)
     if found is not None:
         return found
-    return on_line(drawn(model, saddle), saddle.epsilon, share, model.edge)
+    return on_line(drawn(model, saddle), saddle.epsilon, share)
 
 
 def saddle_of(model: Model, share: Interval) -> Saddle:
@@ -54,12 +53,12 @@ def saddle_of(model: Model, share: Interval) -> Saddle:
 
 def listed(model: Model, saddle: Saddle, share: Interval) -> Interval | None:
     """Encloses epsilon where few values of the loss are above it; else None."""
-    if model.edge is None or model.moved(saddle.c) >= _FEW_MOVED:
+    if model.moved(saddle.c) >= _FEW_MOVED or model.edge is None:
         return None
     return model.edge.epsilon(share)
 
 
-def on_line(line: Line, start: float, share: Interval, edge: Edge | None = None) -> Interval:
+def on_line(line: Line, start: float, share: Interval) -> Interval:
     """Encloses the least epsilon >= 0 at which delta is at most ``share``; sought from ``start``."""
     goal = (_log(share.lower, -1), _log(share.upper, 1))
     about = _zero(line, start, goal[0])
@@ -72,12 +71,11 @@ def on_line(line: Line, start: float, share: Interval, edge: Edge | None = None)
     least = max(4e-16 * about, 1e-300)
     above = max(min(high - goal[0], 1.0) / line.c * _MORE, least)
     below = max(min(goal[1] - low, 1.0) / line.c * _MORE, least)
-    most = Decimal("Infinity") if edge is None else edge.largest.upper
     upper = _moved(line, about, above, lambda bounds: bounds[1] <= goal[0])
     lower = _moved(line, about, -below, lambda bounds: bounds[0] > goal[1])
     return Interval(
         ZERO.lower if lower is None else Interval.of(lower).lower,
-        most if upper is None else min(most, Interval.of(upper).upper),
+        Decimal("Infinity") if upper is None else Interval.of(upper).upper,
     )
 
 
