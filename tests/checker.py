@@ -19,14 +19,22 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-#: The numbers that add up, for each notion of a quota.
-_ADDITIVE = {"pure": ("epsilon",), "approximate": ("epsilon", "delta"), "zcdp": ("rho",)}
+import mpmath
+
+#: The rules that keep a value function; all others subtract.
+_VALUED = ("reach", "residue")
+#: Digits of what is recomputed, and how far a step may miss by them.
+_DIGITS, _MISS = 80, mpmath.mpf(10) ** -60
 
 
 @dataclass
 class _Account:
+    """What is left, by the names of the state that the ledger keeps."""
+
     quota: dict[str, Any]
-    spent: dict[str, Fraction] = field(default_factory=dict)
+    left: dict[str, Fraction | None]
+    rule: str = ""
+    structural: Fraction = Fraction(0)
 
 
 @dataclass
@@ -104,7 +112,7 @@ class Checker:
     ) -> None:
         if kind == "cap":
             self._note(self.cap is None and not self.accounts, seq, "fixes a cap too late")
-            self.cap = _Account(body["cap"])
+            self.cap = _Account(body["cap"], _limits(body["cap"]))
         elif kind == "generation":
             self._spend(seq, self.cap, body)
             self.generations[seq] = body["quotas"]
@@ -124,13 +132,18 @@ class Checker:
         else:
             paid = [account, body["quota"]] in self.generations.get(generation, [])
             self._note(paid, seq, "creates an account that the cap does not pay for")
-        self.accounts[account] = _Account(body["quota"])
+        quota, rule, state = body["quota"], body["rule"], _read(body["state"])
+        known = _Account(quota, state, rule, Fraction(body["structural"]))
+        if rule in _VALUED:
+            self._note(_starts(known), seq, "starts with more than its quota gives")
+        elif rule != "advanced":
+            self._note(state == _limits(quota), seq, "starts with another quota")
+        self.accounts[account] = known
 
     def _restored(self) -> None:
         """An older copy was put back: what was spent since is not known, so all of it is."""
         for known in self.accounts.values():
-            for name in _ADDITIVE[known.quota["notion"]]:
-                known.spent[name] = Fraction(known.quota[name])
+            known.left = dict.fromkeys(known.left, Fraction(0))
         for session in self.sessions.values():
             session.void = True
 
@@ -138,16 +151,22 @@ class Checker:
         if known is None:
             self._note(False, seq, "charges an account or a cap that is not there")
             return
-        notion, charge, spent = known.quota["notion"], body["charge"], body["spent"]
-        same = charge["notion"] == spent["notion"] == notion
-        self._note(same, seq, "charges in another notion than its quota")
-        for name in _ADDITIVE[notion]:
-            amount = Fraction(charge.get(name, 0))
-            total = known.spent.get(name, Fraction(0)) + amount
-            known.spent[name] = total
-            self._note(amount >= 0, seq, f"charges a negative {name}")
-            self._note(Fraction(spent.get(name, -1)) == total, seq, f"records a wrong {name}")
-            self._note(total <= Fraction(known.quota[name]), seq, f"overspends {name}")
+        after = _read(body["state"])
+        if known.rule in _VALUED:
+            problem = _walked(known, body["charge"], after, body["steps"])
+            self._note(not problem, seq, problem)
+        else:
+            same = {part["notion"] for part in _parts(body["charge"])} <= {known.quota["notion"]}
+            self._note(
+                same or known.rule == "advanced", seq, "charges in another notion than its quota"
+            )
+            for name, left in known.left.items():
+                amount = sum((_amount(part, name) for part in _parts(body["charge"])), Fraction(0))
+                exact = (left or 0) - amount
+                self._note(amount >= 0, seq, f"charges a negative {name}")
+                self._note(after.get(name) == exact, seq, f"records a wrong {name}")
+                self._note(exact >= 0, seq, f"overspends {name}")
+        known.left = after
 
     def _charge(self, seq: int, account: str, body: dict[str, Any]) -> None:
         self._note(account not in self.off, seq, "charges what was switched off")
@@ -221,6 +240,108 @@ class Checker:
             self.problems.append(f"{name}: is another answer in the ledger")
 
 
+def _read(state: dict[str, Any]) -> dict[str, Fraction | None]:
+    return {name: None if text is None else Fraction(text) for name, text in state.items()}
+
+
+def _limits(quota: dict[str, Any]) -> dict[str, Fraction | None]:
+    """What a rule that subtracts starts with."""
+    match quota["notion"]:
+        case "pure" | "approximate":
+            delta = Fraction(quota.get("delta", 0))
+            return {"epsilon": Fraction(quota["epsilon"]), "delta": delta}
+        case "gaussian":
+            return {"mu_squared": Fraction(quota["mu"]) ** 2}
+        case "renyi":
+            return {"epsilon": Fraction(quota["epsilon"])}
+        case _:
+            return {"rho": Fraction(quota["rho"])}
+
+
+def _parts(charge: dict[str, Any]) -> list[dict[str, Any]]:
+    return charge["parts"] if charge["notion"] == "several" else [charge]
+
+
+def _amount(part: dict[str, Any], name: str) -> Fraction:
+    count = int(part.get("count", 1))
+    if name == "mu_squared":
+        return count * Fraction(part["mu"]) ** 2
+    return count * Fraction(part.get(name, 0))
+
+
+def _starts(known: _Account) -> bool:
+    quota, w = known.quota, known.left["w"]
+    if known.left["good"] != 1 or known.left["sum_epsilon"] not in (0, None) or w is None:
+        return False
+    if quota["notion"] == "gaussian":
+        return w == Fraction(quota["mu"]) ** 2
+    whole = 1 - Fraction(quota.get("delta", 0))
+    with mpmath.workdps(_DIGITS):
+        delta = 1 - _real(whole / (1 - known.structural))
+        return bool(_value(-_real(Fraction(quota["epsilon"])), _real(w)) <= delta + _MISS)
+
+
+def _walked(
+    known: _Account,
+    charge: dict[str, Any],
+    after: dict[str, Fraction | None],
+    steps: list[dict[str, str]],
+) -> str:
+    """Why the steps do not lead from what was left to what is; empty if they do."""
+    w, good, total = known.left["w"], known.left["good"], known.left["sum_epsilon"]
+    assert w is not None
+    assert good is not None
+    parts = _parts(charge)
+    for name in ("epsilon", "delta", "mu_squared"):
+        kept = [part for part in parts if ("mu" in part) == (name == "mu_squared")]
+        owed = sum((_amount(part, name) for part in kept), Fraction(0))
+        if sum(Fraction(step.get(name, 0)) for step in steps) < owed:
+            return f"charges a {name} that no step takes"
+    limit = Fraction(known.quota.get("epsilon", 0))
+    for step in steps:
+        following = Fraction(step["after"])
+        if step["kind"] == "gaussian":
+            if following > w - Fraction(step["mu_squared"]):
+                return "takes too little of w"
+            total = None
+        else:
+            epsilon = Fraction(step["epsilon"])
+            y0 = Fraction(0) if total is None else max(limit - total, Fraction(0))
+            if Fraction(step["y0"]) > y0 or not _narrows(y0, epsilon, w, following):
+                return "takes a step that is not proved"
+            good *= 1 - Fraction(step["delta"])
+            total = None if total is None else total + epsilon
+        w = following
+    sums = after["sum_epsilon"]
+    if after["w"] != w or (sums is not None and (total is None or sums < total)):
+        return "records a wrong state"
+    left = after["good"]
+    return "" if left is not None and 1 - known.structural <= left <= good else "overspends delta"
+
+
+def _narrows(y0: Fraction, epsilon: Fraction, w: Fraction, after: Fraction) -> bool:
+    """The inequality of a step (FORMULAS 6.12), to as many digits."""
+    if after > w or (epsilon and after == w and w):
+        return False
+    with mpmath.workdps(_DIGITS):
+        y, e = _real(y0), _real(epsilon)
+        p = 1 / (1 + mpmath.exp(-e))
+        right = p * _value(e - y, _real(after)) + (1 - p) * _value(-e - y, _real(after))
+        return bool(right <= _value(-y, _real(w)) + _MISS)
+
+
+def _value(y: Any, w: Any) -> Any:
+    """The profile of a Gaussian pair at epsilon = -y."""
+    if w == 0:
+        return max(1 - mpmath.exp(-y), mpmath.mpf(0))
+    root = mpmath.sqrt(w)
+    return mpmath.ncdf(y / root + root / 2) - mpmath.exp(-y) * mpmath.ncdf(y / root - root / 2)
+
+
+def _real(x: Fraction) -> Any:
+    return mpmath.mpf(x.numerator) / x.denominator
+
+
 def _netstring(column: str | int | bytes | None) -> bytes:
     if column is None:
         return b"n0:"
@@ -231,7 +352,7 @@ def _netstring(column: str | int | bytes | None) -> bytes:
 
 def _covers(charge: dict[str, Any], mechanism: dict[str, Any]) -> bool:
     """Whether a charge is at least the textbook's cost, where that is a rational number."""
-    if mechanism["kind"] == "Laplace" and "epsilon" in charge:
+    if mechanism["kind"] == "Laplace" and charge["notion"] in ("pure", "approximate"):
         cost = Fraction(mechanism["sensitivity"]) / Fraction(mechanism["scale"])
         return Fraction(charge["epsilon"]) >= int(mechanism["answers"]) * cost
     if mechanism["kind"] == "Gaussian" and "rho" in charge:

@@ -106,7 +106,7 @@ def _again(events: list[Row], event: Row, **changes: Any) -> None:
 def _greedy(events: list[Row]) -> None:
     last = _of(events, "charge", "cy")[-1]
     more = {**last["body"]["charge"], "epsilon": "9"}
-    _again(events, last, body={**last["body"], "charge": more, "spent": more})
+    _again(events, last, body={**last["body"], "charge": more})
 
 
 def _next(events: list[Row], kind: str) -> Row:

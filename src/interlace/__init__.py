@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interlace.core import mechanisms
-from interlace.core.composition import Composition, Filter, compose
+from interlace.core.composition import Composition, Filter, Odometer, Reading, compose
 from interlace.core.errors import (
     BudgetExceeded,
     Closed,
@@ -94,9 +94,11 @@ __all__ = [
     "LedgerError",
     "NameTaken",
     "NotFound",
+    "Odometer",
     "ParameterError",
     "PureDP",
     "QueryRefused",
+    "Reading",
     "Relation",
     "RelationMismatch",
     "RenyiDP",

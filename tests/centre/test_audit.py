@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 import interlace as il
 from interlace.centre import Centre
+from interlace.core.guarantees import encode_notion
+from interlace.core.mechanisms.codec import encode_mechanism
 from interlace.ledger import ACCOUNT, ANSWER, CHARGE, SESSION, Event
 from tests.centre.support import ALL_SQL, WOMEN_SQL, clinic
 
@@ -67,27 +70,76 @@ def _named(centre: Centre, problem: str) -> None:
     assert found.value.event == centre.ledger.head().seq
 
 
-def test_a_charge_that_no_filter_would_have_admitted_is_named(busy: Path) -> None:
+@pytest.mark.parametrize(
+    ("account", "greedy"), [("ada", il.ZCDP(2)), ("ben", il.PureDP(4)), ("ben", il.PureDP(1))]
+)
+def test_a_charge_that_no_filter_would_have_admitted_is_named(
+    busy: Path, account: str, greedy: il.PureDP | il.ZCDP
+) -> None:
     with il.open(busy) as centre:
-        last = _last(centre, CHARGE, "ben")
-        greedy = {**last.body, "charge": {**last.body["charge"], "epsilon": "4"}}
-        _forge(centre, CHARGE, last, body=greedy)
-        _named(centre, "more than its account or cap could pay")
+        first = next(iter(centre.ledger.events(CHARGE, account=account)))
+        price = encode_notion(greedy)
+        following = _last(centre, CHARGE, account).body
+        steps = [{**step, "w": following["state"].get("w")} for step in first.body["steps"]]
+        body = {**first.body, "charge": price, "state": following["state"], "steps": steps}
+        _forge(centre, CHARGE, first, body=body)
+        _named(centre, "is not what its account or cap could pay")
 
 
 def test_a_charge_below_the_mechanisms_cost_is_named(busy: Path) -> None:
     with il.open(busy) as centre:
         last = _last(centre, CHARGE, "ben")
-        cheap = {**last.body, "charge": {**last.body["charge"], "epsilon": "0"}}
+        cheap = {**last.body, "charge": encode_notion(il.PureDP(0))}
         _forge(centre, CHARGE, last, body=cheap)
         _named(centre, "charges less")
 
 
-def test_a_sum_that_was_written_too_low_is_named(busy: Path) -> None:
+@pytest.mark.parametrize(
+    ("account", "problem"), [("ada", "more is left than is"), ("ben", "does not start with the w")]
+)
+def test_a_state_that_was_written_too_high_is_named(busy: Path, account: str, problem: str) -> None:
     with il.open(busy) as centre:
-        first = next(iter(centre.ledger.events(CHARGE, account="ben")))
+        first = next(iter(centre.ledger.events(CHARGE, account=account)))
         _forge(centre, CHARGE, first)
-        _named(centre, "another sum than had been spent")
+        _named(centre, problem)
+
+
+def _next_charge(centre: Centre) -> dict[str, Any]:
+    """The body of an honest charge of ben's for one more mechanism."""
+    account, laplace = centre.account("ben"), m.Laplace(epsilon=0.25)
+    last = _last(centre, CHARGE, "ben").body
+    filter_ = il.Filter(account.quota, account.rule, state=last["state"])
+    filter_.admit(laplace)
+    return {
+        "members": [encode_mechanism(laplace)],
+        "delta": None,
+        "charge": encode_notion(il.PureDP(0.25)),
+        "state": filter_.state,
+        "steps": [dict(step) for step in filter_.steps()],
+    }
+
+
+@pytest.mark.parametrize("harm", ["nothing", "w", "sum_epsilon", "good", "step", "y0", "steps"])
+def test_a_state_that_does_not_follow_is_named(busy: Path, harm: str) -> None:
+    with il.open(busy) as centre:
+        body = _next_charge(centre)
+        state, [step] = body["state"], body["steps"]
+        if harm == "step":
+            # w' is larger by less than a thousandth of what the step cost.
+            after = Fraction(step["after"])
+            step["after"] = state["w"] = str(after + (Fraction(step["w"]) - after) / 1000)
+        elif harm == "y0":
+            step["y0"] = str(Fraction(step["y0"]) + 1)
+        elif harm == "steps":
+            step["epsilon"] = "1/8"
+        elif harm != "nothing":
+            by = {"w": Fraction(11, 10), "sum_epsilon": Fraction(9, 10), "good": Fraction(11, 10)}
+            state[harm] = str(Fraction(state[harm]) * by[harm])
+        _forge(centre, CHARGE, _last(centre, CHARGE, "ben"), body=body)
+        if harm == "nothing":
+            centre.audit()
+        else:
+            _named(centre, "is not what its account or cap could pay")
 
 
 def test_a_session_that_nothing_was_charged_for_is_named(busy: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from fractions import Fraction
+from typing import TypeVar
 
 from interlace.centre.closing import check_account, check_expiry, switch_off
 from interlace.centre.faults import disk_errors, reach
@@ -16,13 +18,15 @@ from interlace.centre.records import AccountRecord, ChargeRecord, SessionRecord,
 from interlace.centre.sealing import Place
 from interlace.centre.session import Session
 from interlace.core.composition import compose
-from interlace.core.composition.filters import Budget, Filter
+from interlace.core.composition.filters import Budget, Filter, Item
 from interlace.core.errors import NotFound, ParameterError
 from interlace.core.exact import Real, rational
 from interlace.core.mechanisms.codec import Served, decode_mechanism, encode_mechanism
 from interlace.core.mechanisms.play import openings
 from interlace.ledger import CHARGE, RESTORED, SESSION, Event, Ledger
 from interlace.ledger.interface import Reads
+
+T = TypeVar("T", bound=Item)
 
 Restore = Callable[[Event], Session]
 """Makes the handle of a session from its event."""
@@ -76,8 +80,13 @@ class Account:
         return self._record.expires
 
     @property
+    def structural(self) -> Fraction:
+        """The part of delta that is set aside for sessions with a delta of their own."""
+        return self._record.structural
+
+    @property
     def spent(self) -> Budget:
-        """What the sessions opened so far were charged: an odometer reading, no promise.
+        """What is gone of the quota, as ``Filter.spent`` tells it: a reading, no promise.
 
         The promise is the quota.
         """
@@ -85,8 +94,16 @@ class Account:
 
     @property
     def remaining(self) -> Budget:
-        """What is left of the quota."""
+        """What is left of the quota, as ``Filter.remaining`` tells it."""
         return self._filter(self._ledger).remaining
+
+    def largest(self, shape: Callable[[float], T], *, delta: Real | None = None) -> T:
+        """The largest next mechanism that fits, as ``Filter.largest`` finds it:
+        ``account.largest(lambda e: il.mechanisms.Laplace(epsilon=e))``. Opens nothing.
+
+        Raises BudgetExceeded where none of this shape fits, and as ``open`` does.
+        """
+        return self._filter(self._ledger).largest(shape, delta)
 
     def open(self, mechanism: Served, dataset: str, *, delta: Real | None = None) -> Session:
         """Open a session, with its whole guarantee charged (R1).
@@ -136,7 +153,7 @@ class Account:
             check_account(transaction, self.name)
             spending = self._filter(transaction)
             spending.admit(charge)
-            record = ChargeRecord(members, exact, charge, spending.spent)
+            record = ChargeRecord(members, exact, charge, spending.state, spending.steps())
             charged = transaction.append(CHARGE, account=self.name, body=record.body())
             reach("open.after-charge")
             events = []

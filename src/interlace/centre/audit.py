@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from interlace.centre.generations import CAP, GENERATION, GenerationRecord, cap_of
+from interlace.centre.generations import CAP, GENERATION, GenerationRecord, cap_of, guard
 from interlace.centre.records import AccountRecord, ChargeRecord, SessionRecord
 from interlace.centre.restoring import check_restored
-from interlace.core.composition import Filter, compose
-from interlace.core.composition.filters import Budget
-from interlace.core.errors import BudgetExceeded, LedgerCorrupt
+from interlace.core.composition import Composition, Filter, compose
+from interlace.core.composition.filters import Budget, Charge
+from interlace.core.errors import CheckFailed, LedgerCorrupt, ParameterError
 from interlace.core.mechanisms.codec import Served
 from interlace.ledger import ACCOUNT, ANSWER, CHARGE, SESSION, Event, Head, Ledger
 
@@ -72,7 +72,10 @@ def _checked_accounts(
                 raise LedgerCorrupt("creates an account that no generation pays for", event.seq)
         elif generations or (first_answer is not None and event.seq > first_answer.seq):
             raise LedgerCorrupt("creates an account after the first answer", event.seq)
-        filters[event.account] = account.filter(None)
+        try:
+            filters[event.account] = account.filter(None)
+        except ParameterError as error:
+            raise LedgerCorrupt(f"creates no account: {error}", event.seq) from None
     return filters
 
 
@@ -94,13 +97,13 @@ def _checked_generations(
 ) -> dict[int, tuple[tuple[str, Budget], ...]]:
     """The accounts of each generation, once all are admitted again."""
     generations: dict[int, tuple[tuple[str, Budget], ...]] = {}
-    spending = None if cap is None else Filter(cap_of(cap))
+    spending = None if cap is None else guard(cap_of(cap))
     for event in events:
         record = GenerationRecord.read(event)
         if spending is None:
             raise LedgerCorrupt("commits a generation without a cap", event.seq)
-        quotas = [quota for _, quota in record.quotas]
-        _admit(event, spending, spending.charge(compose(quotas), record.delta), record)
+        _check_paid(event, spending, compose([quota for _, quota in record.quotas]), record)
+        _follow(event, spending, record.charge, record.state)
         generations[event.seq] = record.quotas
     return generations
 
@@ -110,19 +113,30 @@ def _checked_charge(event: Event, spending: Filter | None) -> tuple[Served, ...]
     record = ChargeRecord.read(event)
     if spending is None:
         raise LedgerCorrupt("belongs to no account", event.seq)
-    _admit(event, spending, spending.charge(compose(record.members), record.delta), record)
+    _check_paid(event, spending, compose(record.members), record)
+    _follow(event, spending, record.charge, record.state, record.steps)
     return record.members
 
 
-def _admit(
-    event: Event, spending: Filter, cost: Budget, record: ChargeRecord | GenerationRecord
+def _check_paid(
+    event: Event, spending: Filter, item: Composition, record: ChargeRecord | GenerationRecord
 ) -> None:
     # A later version may know a tighter bound than what was charged; never a looser one.
-    if not Filter(record.charge).admits(cost):
+    if not spending.covers(record.charge, item, record.delta):
         raise LedgerCorrupt("charges less than what it pays for costs", event.seq)
+
+
+def _follow(
+    event: Event,
+    spending: Filter,
+    charge: Charge,
+    state: Mapping[str, str | None],
+    steps: Sequence[Mapping[str, str]] = (),
+) -> None:
+    """Prove the state that was stored; nothing is computed again."""
     try:
-        spending.admit(record.charge)
-    except BudgetExceeded:
-        raise LedgerCorrupt("is more than its account or cap could pay", event.seq) from None
-    if spending.spent != record.spent:
-        raise LedgerCorrupt("records another sum than had been spent", event.seq)
+        spending.follow(charge, state, steps)
+    except (CheckFailed, ParameterError) as error:
+        raise LedgerCorrupt(
+            f"is not what its account or cap could pay: {error}", event.seq
+        ) from None

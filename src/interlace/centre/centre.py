@@ -20,8 +20,8 @@ from interlace.centre.checks import (
     check_promise,
     checked_coalition,
     checked_domain,
+    checked_filter,
     checked_folder,
-    checked_rule,
     same,
     single,
 )
@@ -37,8 +37,7 @@ from interlace.centre.outside import Outside
 from interlace.centre.records import AccountRecord, SessionRecord
 from interlace.centre.session import Session
 from interlace.centre.statement import DELTAS, Statement, statement
-from interlace.core.composition import compose
-from interlace.core.composition.filters import Budget, Filter
+from interlace.core.composition.filters import Budget, Charge
 from interlace.core.errors import NotFound, ParameterError
 from interlace.core.exact import Real, rational
 from interlace.engines.duckdb.sources import Source
@@ -160,15 +159,12 @@ class Centre:
         check_promise(cap, "cap")
         self._generations.fix(cap)
 
-    def generation_cost(self, quotas: Mapping[str, Budget], *, delta: Real | None = None) -> Budget:
+    def generation_cost(self, quotas: Mapping[str, Budget], *, delta: Real | None = None) -> Charge:
         """What a generation with these quotas would commit of the cap; commits nothing.
 
         Raises as ``generation`` does, but for what is left of the cap.
         """
-        cap = self.cap
-        if cap is None:
-            raise NotFound("no cap was fixed: accounts then need no generation")
-        return Filter(cap).charge(compose(list(quotas.values())), delta)
+        return self._generations.cost(list(quotas.values()), delta)
 
     @disk_errors()
     def generation(
@@ -191,7 +187,7 @@ class Centre:
             raise ParameterError("quotas", "must map account names to guarantees")
         expiry = checked_expiry(expires)
         records = [
-            AccountRecord(checked_name(name, "quotas"), quota, checked_rule(quota, None), expiry)
+            AccountRecord.of(checked_name(name, "quotas"), checked_filter(quota, None), expiry)
             for name, quota in quotas.items()
         ]
         return self._created(records, delta)
@@ -203,12 +199,14 @@ class Centre:
         *,
         quota: Budget | None = None,
         rule: str | None = None,
+        structural: Real | None = None,
         delta: Real | None = None,
         expires: datetime | None = None,
     ) -> Account:
         """Create an account with a ``quota``, or get the one of that name without.
 
-        After ``expires`` (with a time zone) it answers nothing more.
+        ``rule`` and ``structural`` are those of the ``Filter`` that admits its sessions. It
+        answers nothing more after ``expires`` (with a time zone).
 
         Without a cap all accounts are created before the first answer leaves the centre: their
         quotas are then fixed in advance, which is what composing them across analysts needs
@@ -221,12 +219,13 @@ class Centre:
         """
         known = self._ledger.last(ACCOUNT, account=checked_name(name, "name"))
         if quota is None:
-            if rule is not None:
-                raise ParameterError("rule", "is fixed at creation: give it together with quota=")
+            fixed = {"rule": rule, "structural": structural}
+            check_left_out(fixed, "is fixed at creation and given together with quota=")
             if known is None:
                 raise NotFound(f"no account {name!r}: create it with quota=, a guarantee")
-            return self._account(AccountRecord.read(known))
-        record = AccountRecord(name, quota, checked_rule(quota, rule), checked_expiry(expires))
+            return self._found(known)
+        guard = checked_filter(quota, rule, structural)
+        record = AccountRecord.of(name, guard, checked_expiry(expires))
         if known is not None:
             return self._account(same(AccountRecord.read(known), record))
         [account] = self._created([record], delta)
@@ -234,13 +233,11 @@ class Centre:
 
     def _created(self, records: list[AccountRecord], delta: Real | None) -> list[Account]:
         exact = None if delta is None else rational(delta, "delta", maximum=1)
-        events = self._generations.create(records, exact)
-        return [self._account(AccountRecord.read(event)) for event in events]
+        return [self._found(event) for event in self._generations.create(records, exact)]
 
     def accounts(self) -> list[Account]:
         """All accounts, in the order of their creation."""
-        events = self._ledger.events(ACCOUNT)
-        return [self._account(AccountRecord.read(event)) for event in events]
+        return [self._found(event) for event in self._ledger.events(ACCOUNT)]
 
     def session(self, id: str) -> Session:
         """The session of that id, whoever opened it. Raises NotFound."""
@@ -274,6 +271,9 @@ class Centre:
         """What this centre promises and what it does not, for a regulator: public facts only,
         the same for the same ledger. Raises LedgerCorrupt for a chain that does not hold."""
         return statement(self._ledger, deltas)
+
+    def _found(self, event: Event) -> Account:
+        return self._account(AccountRecord.read(event))
 
     def _account(self, record: AccountRecord) -> Account:
         return Account(self._ledger, record, self._datasets.find, self._session, self._outside)

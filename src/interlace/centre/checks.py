@@ -9,6 +9,7 @@ from interlace.centre.names import checked_name
 from interlace.centre.records import UNITS, AccountRecord
 from interlace.core.composition.filters import Budget, Filter
 from interlace.core.errors import LedgerError, NameTaken, ParameterError, RelationMismatch
+from interlace.core.exact import Real
 from interlace.core.guarantees import ApproxDP, Relation
 from interlace.query.columns import Column
 from interlace.query.schema import Dataset, Table
@@ -33,17 +34,17 @@ def checked_folder(folder: str | Path) -> Path:
     return path
 
 
-def checked_rule(quota: Budget, rule: str | None) -> str:
-    """The account's rule. Raises for a quota or a rule that a centre cannot promise."""
+def checked_filter(quota: Budget, rule: str | None, structural: Real | None = None) -> Filter:
+    """The account's filter. Raises for a quota or a rule that a centre cannot promise."""
     check_promise(quota, "quota")
-    return Filter(quota, rule).rule
+    return Filter(quota, rule, structural=structural)
 
 
 def check_promise(guarantee: Budget, argument: str) -> None:
     """Raises ParameterError or RelationMismatch for a guarantee that a centre cannot promise."""
     if not isinstance(guarantee, Budget):
         raise ParameterError(
-            argument, f"must be PureDP, ApproxDP or ZCDP, got {type(guarantee).__name__}"
+            argument, f"must be a guarantee of one notion, got {type(guarantee).__name__}"
         )
     if guarantee.relation is not Relation.ADD_REMOVE:
         raise RelationMismatch(f"{argument}: the centre's neighbours add or remove one unit (R10)")
@@ -53,7 +54,8 @@ def check_promise(guarantee: Budget, argument: str) -> None:
 
 def same(known: AccountRecord, wanted: AccountRecord) -> AccountRecord:
     """The account that exists, if it is the one that is wanted. Raises NameTaken."""
-    if (known.quota, known.rule, known.expires) != (wanted.quota, wanted.rule, wanted.expires):
+    terms = [(a.quota, a.rule, a.structural, a.expires) for a in (known, wanted)]
+    if terms[0] != terms[1]:
         raise NameTaken(
             f"account {known.name!r} exists with quota {known.quota}, rule {known.rule!r} and "
             f"expiry {known.expires}: get it without quota=, or choose another name"

@@ -32,6 +32,15 @@ COALITION = (
 RULES: Mapping[str, str] = {
     "basic": "exact sums of epsilon and of delta stay within the quota",
     "zcdp": "the exact sum of rho stays within the quota",
+    "renyi": "the sum of the Rényi divergences of the quota's order stays within the quota",
+    "tcdp": "the sum of rho stays within the quota, each up to the quota's order",
+    "gaussian": "the exact sum of mu squared stays within the quota",
+    "advanced": "sums of rho and, for sessions with a delta of their own, of delta stay within what "
+    "gives the quota (structural approximate zCDP, by Lyu 2022, Theorem 3)",
+    "reach": "a value function of the privacy loss stays a supermartingale, each step proved by "
+    "interval arithmetic, for this epsilon and delta",
+    "residue": "a value function of the privacy loss stays a supermartingale, each step proved by "
+    "interval arithmetic, for a whole curve of Gaussian differential privacy",
 }
 
 SAMPLER = (

@@ -7,18 +7,20 @@ new generation, and generations are admitted by a filter whose budget is the cus
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from interlace.centre.charges import decode_charge, encode_charge
 from interlace.centre.faults import disk_errors, reach
 from interlace.centre.interrupts import uninterrupted
 from interlace.centre.records import AccountRecord
 from interlace.core.composition import compose
-from interlace.core.composition.filters import Budget, Filter
-from interlace.core.errors import NameTaken, Unproven
-from interlace.core.guarantees import decode_notion, encode_notion
+from interlace.core.composition.filters import Budget, Charge, Filter
+from interlace.core.errors import NameTaken, NotFound, Unproven
+from interlace.core.exact import Real
+from interlace.core.guarantees import ApproxDP, GaussianDP, decode_notion, encode_notion
 from interlace.ledger import ACCOUNT, ANSWER, RESTORED, Event, Ledger
 from interlace.ledger.interface import Reads
 
@@ -34,15 +36,15 @@ class GenerationRecord:
 
     quotas: tuple[tuple[str, Budget], ...]
     delta: Fraction | None
-    charge: Budget
-    spent: Budget
+    charge: Charge
+    state: Mapping[str, str | None]
 
     def body(self) -> dict[str, Any]:
         return {
             "quotas": [[name, encode_notion(quota)] for name, quota in self.quotas],
             "delta": None if self.delta is None else str(self.delta),
-            "charge": encode_notion(self.charge),
-            "spent": encode_notion(self.spent),
+            "charge": encode_charge(self.charge),
+            "state": self.state,
         }
 
     @classmethod
@@ -51,8 +53,8 @@ class GenerationRecord:
         return cls(
             tuple((name, decode_notion(quota)) for name, quota in body["quotas"]),
             None if body["delta"] is None else Fraction(body["delta"]),
-            decode_notion(body["charge"]),
-            decode_notion(body["spent"]),
+            decode_charge(body["charge"]),
+            body["state"],
         )
 
 
@@ -72,7 +74,7 @@ class Generations:
     def fix(self, cap: Budget) -> None:
         """Fix the cap. Raises NameTaken if there is one, Unproven if there are accounts or, in
         an older copy that was put back, may have been."""
-        Filter(cap)  # refuses what no filter guards
+        guard(cap)  # refuses what no filter guards
         with self._ledger.transaction() as transaction:
             if transaction.last(CAP) is not None:
                 raise NameTaken("a cap is fixed once: it was fixed before")
@@ -83,6 +85,13 @@ class Generations:
             transaction.append(CAP, body={"cap": encode_notion(cap)})
             reach("cap.before-commit")
         reach("cap.after-commit")
+
+    def cost(self, quotas: Sequence[Budget], delta: Real | None) -> Charge:
+        """What a generation of these quotas would commit. Raises NotFound without a cap."""
+        cap = self.cap
+        if cap is None:
+            raise NotFound("no cap was fixed: accounts then need no generation")
+        return guard(cap).charge(compose(quotas), delta)
 
     @uninterrupted()
     def create(self, records: Sequence[AccountRecord], delta: Fraction | None) -> list[Event]:
@@ -96,11 +105,11 @@ class Generations:
             generation = 0
             cap = _cap(transaction)
             if cap is not None:
-                guard = _guard(transaction, cap)
-                charge = guard.charge(compose([record.quota for record in records]), delta)
-                guard.admit(charge)
+                spending = guard(cap, transaction.last(GENERATION))
+                charge = spending.charge(compose([record.quota for record in records]), delta)
+                spending.admit(charge)
                 quotas = tuple((record.name, record.quota) for record in records)
-                committed = GenerationRecord(quotas, delta, charge, guard.spent)
+                committed = GenerationRecord(quotas, delta, charge, spending.state)
                 generation = transaction.append(GENERATION, body=committed.body()).seq
                 reach("account.after-generation")
             elif transaction.last(ANSWER) is not None:
@@ -137,7 +146,8 @@ def _cap(reads: Reads) -> Budget | None:
     return None if event is None else cap_of(event)
 
 
-def _guard(reads: Reads, cap: Budget) -> Filter:
-    """The filter of the cap as the latest generation left it."""
-    last = reads.last(GENERATION)
-    return Filter(cap) if last is None else Filter(cap, spent=GenerationRecord.read(last).spent)
+def guard(cap: Budget, last: Event | None = None) -> Filter:
+    """The filter of the cap as the latest generation left it. It adds up what generations
+    commit, in the cap's own notion (R4)."""
+    rule = {ApproxDP: "basic", GaussianDP: "gaussian"}.get(type(cap))
+    return Filter(cap, rule, state=None if last is None else last.body["state"])

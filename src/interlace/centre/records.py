@@ -7,13 +7,15 @@ file of the centre knows the names of the fields.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
+from interlace.centre.charges import decode_charge, encode_charge
 from interlace.centre.questions import Question, RecordedPlan
-from interlace.core.composition.filters import Budget, Filter
+from interlace.core.composition.filters import Budget, Charge, Filter
 from interlace.core.guarantees import decode_notion, encode_notion
 from interlace.core.mechanisms.codec import (
     Served,
@@ -57,18 +59,28 @@ class DatasetRecord:
 @dataclass(frozen=True)
 class AccountRecord:
     """A quota and the filter that guards it, both fixed when the account was created, as part
-    of a generation: that of event ``generation``, or 0 where no cap was fixed."""
+    of a generation: that of event ``generation``, or 0 where no cap was fixed. The filter with
+    the part of delta that it sets aside and the state that it started in, as exact text."""
 
     name: str
     quota: Budget
     rule: str
+    structural: Fraction
+    state: Mapping[str, str | None]
     expires: datetime | None = None
     generation: int = 0
+
+    @classmethod
+    def of(cls, name: str, guard: Filter, expires: datetime | None) -> AccountRecord:
+        """An account that is guarded by this filter, new."""
+        return cls(name, guard.budget, guard.rule, guard.structural, guard.state, expires)
 
     def body(self, generation: int) -> dict[str, Any]:
         return {
             "quota": encode_notion(self.quota),
             "rule": self.rule,
+            "structural": str(self.structural),
+            "state": self.state,
             "expires": None if self.expires is None else self.expires.isoformat(),
             "generation": generation,
         }
@@ -82,6 +94,8 @@ class AccountRecord:
             event.account,
             decode_notion(body["quota"]),
             body["rule"],
+            Fraction(body["structural"]),
+            body["state"],
             None if expires is None else datetime.fromisoformat(expires),
             body["generation"],
         )
@@ -90,28 +104,32 @@ class AccountRecord:
         """The account's filter as its latest charge left it. Where an older copy was put back
         (event ``restored``), what was spent since that copy is not known: it may be all
         (FORMULAS 11)."""
+        part = self.structural
         if restored is not None and (last_charge is None or last_charge.seq < restored.seq):
-            return Filter(self.quota, self.rule, spent=self.quota)
-        if last_charge is None:
-            return Filter(self.quota, self.rule)
-        return Filter(self.quota, self.rule, spent=ChargeRecord.read(last_charge).spent)
+            return Filter.exhausted(self.quota, self.rule, structural=part)
+        # Read, never computed again: a later version may find other roots of the same steps.
+        state = self.state if last_charge is None else last_charge.body["state"]
+        return Filter(self.quota, self.rule, structural=part, state=state)
 
 
 @dataclass(frozen=True)
 class ChargeRecord:
-    """One admission of an account's filter: for one mechanism, or for a plan of several."""
+    """One admission of an account's filter: for one mechanism, or for a plan of several. With
+    the state after it, as exact text, and the steps that prove it, where the rule has steps."""
 
     members: tuple[Served, ...]
     delta: Fraction | None
-    charge: Budget
-    spent: Budget
+    charge: Charge
+    state: Mapping[str, str | None]
+    steps: Sequence[Mapping[str, str]]
 
     def body(self) -> dict[str, Any]:
         return {
             "members": [encode_mechanism(member) for member in self.members],
             "delta": None if self.delta is None else str(self.delta),
-            "charge": encode_notion(self.charge),
-            "spent": encode_notion(self.spent),
+            "charge": encode_charge(self.charge),
+            "state": self.state,
+            "steps": list(self.steps),
         }
 
     @classmethod
@@ -120,8 +138,9 @@ class ChargeRecord:
         return cls(
             tuple(decode_mechanism(member) for member in body["members"]),
             None if body["delta"] is None else Fraction(body["delta"]),
-            decode_notion(body["charge"]),
-            decode_notion(body["spent"]),
+            decode_charge(body["charge"]),
+            body["state"],
+            body["steps"],
         )
 
 
@@ -134,7 +153,6 @@ class SessionRecord:
     account: str
     dataset: str
     mechanism: Served
-    charge: Budget
     charged: int
     members: int
 
@@ -143,7 +161,6 @@ class SessionRecord:
         """The body of the event of a new session, under the charge of event ``charged``."""
         return {
             "mechanism": encode_mechanism(mechanism),
-            "charge": encode_notion(charge.charge),
             "charged": charged,
             "members": len(charge.members),
         }
@@ -159,7 +176,6 @@ class SessionRecord:
             event.account,
             event.dataset,
             decode_mechanism(body["mechanism"]),
-            decode_notion(body["charge"]),
             body["charged"],
             body["members"],
         )

@@ -17,9 +17,9 @@ from interlace.centre.interrupts import uninterrupted
 from interlace.centre.live import Drawn, Fold, Host, Live
 from interlace.centre.names import checked_name
 from interlace.centre.questions import Question, RecordedPlan
-from interlace.centre.records import Round, SessionRecord, decode_secrets
+from interlace.centre.records import ChargeRecord, Round, SessionRecord, decode_secrets
 from interlace.centre.responders import drawing, recalling
-from interlace.core.composition.filters import Budget
+from interlace.core.composition.filters import Charge
 from interlace.core.errors import Closed, KeyConflict, LedgerCorrupt, SessionHalted, SessionVoid
 from interlace.core.exact import Real, rational
 from interlace.core.mechanisms.codec import Served
@@ -73,10 +73,12 @@ class Session:
         return self._record.mechanism
 
     @property
-    def charge(self) -> Budget:
+    def charge(self) -> Charge:
         """What the account was charged when the session was opened; for a member of a plan,
         what the whole plan was charged."""
-        return self._record.charge
+        event = self._ledger.at(self._record.charged)
+        assert event is not None
+        return ChargeRecord.read(event).charge
 
     @property
     def members(self) -> int:

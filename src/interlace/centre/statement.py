@@ -16,15 +16,17 @@ from functools import cached_property
 from typing import Any
 
 from interlace.centre import disclosures as words
+from interlace.centre.charges import encode_charge
 from interlace.centre.closing import OFF
 from interlace.centre.coalition import CoalitionGuarantee
 from interlace.centre.described import noises
 from interlace.centre.figures import certified
-from interlace.centre.generations import CAP, GENERATION, GenerationRecord, cap_of
+from interlace.centre.generations import CAP, GENERATION, cap_of, guard
 from interlace.centre.records import AccountRecord, ChargeRecord, DatasetRecord, SessionRecord
 from interlace.centre.registry import registry
 from interlace.centre.statement_markdown import markdown
-from interlace.core.composition.filters import Budget, Filter
+from interlace.core.composition.filters import Budget
+from interlace.core.composition.filters import Charge as Charged
 from interlace.core.exact import Real, rational
 from interlace.core.guarantees import encode_notion
 from interlace.core.mechanisms.codec import Served, encode_mechanism
@@ -41,7 +43,7 @@ class Charge:
     account: str
     dataset: str
     members: tuple[tuple[Served, int], ...]
-    charge: Budget
+    charge: Charged
     delta: Fraction | None
 
 
@@ -64,6 +66,7 @@ class Holder:
             "generation": account.generation,
             "expires": None if account.expires is None else account.expires.isoformat(),
             "switched_off": self.off,
+            "structural": str(account.structural),
             "spent": encode_notion(self.spent),
         }
 
@@ -203,9 +206,7 @@ def _cap(event: Event | None, generations: list[Event]) -> tuple[Budget, Budget]
     if event is None:
         return None
     cap = cap_of(event)
-    if not generations:
-        return cap, Filter(cap).spent
-    return cap, GenerationRecord.read(generations[-1]).spent
+    return cap, guard(cap, generations[-1] if generations else None).spent
 
 
 def _charges(charges: list[Event], sessions: Iterator[Event]) -> tuple[tuple[Charge, int], ...]:
@@ -237,6 +238,6 @@ def _charge_json(charge: Charge, times: int) -> dict[str, Any]:
             }
             for member, count in charge.members
         ],
-        "charge": encode_notion(charge.charge),
+        "charge": encode_charge(charge.charge),
         "delta": None if charge.delta is None else str(charge.delta),
     }

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from interlace.centre import disclosures as words
 from interlace.centre.described import Noise, domain_of, misfit_of, missing_of, noises, rows_of
 from interlace.centre.figures import lower, upper
-from interlace.core.composition.filters import Budget
-from interlace.core.guarantees import ApproxDP, PureDP
+from interlace.core.composition import Composition
+from interlace.core.composition.filters import Charge as Charged
+from interlace.core.guarantees import TCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, is_notion
 
 if TYPE_CHECKING:
     from interlace.centre.statement import Charge, Holder, Statement
@@ -45,16 +46,26 @@ def markdown(statement: Statement) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def budget_text(budget: Budget) -> str:
-    """A guarantee with its numbers rounded up.
+def budget_text(budget: Charged) -> str:
+    """A guarantee, or several together, with their numbers rounded up.
 
     >>> budget_text(ApproxDP(Fraction(1, 3), Fraction(1, 10**6)))
     'epsilon 0.333333333334, delta 0.000001'
     """
+    if isinstance(budget, Composition):
+        parts = (f"{n} times {budget_text(part)}" for part, n in budget.parts if is_notion(part))
+        return "; ".join(parts) or "nothing"
     if isinstance(budget, PureDP):
         return f"epsilon {upper(budget.epsilon0)}"
     if isinstance(budget, ApproxDP):
         return f"epsilon {upper(budget.epsilon0)}, delta {upper(budget.delta0)}"
+    if isinstance(budget, GaussianDP):
+        return f"mu {upper(budget.mu)} (GDP)"
+    if isinstance(budget, RenyiDP):
+        order = upper(budget.alpha)
+        return f"epsilon {upper(budget.epsilon0)} at order {order} (Rényi DP)"
+    if isinstance(budget, TCDP):
+        return f"rho {upper(budget.rho)} up to order {lower(budget.omega)} (tCDP)"
     return f"rho {upper(budget.rho)} (zCDP)"
 
 

@@ -199,7 +199,7 @@ def _acts(stage: Stage, ada: Account, ben: Account) -> None:
     late = stage.open(
         ben, "sparse vector", mechanisms.SparseVector(epsilon=0.2, cutoff=1, monotone=True)
     )
-    point = stage.open(ben, "gaussian", mechanisms.Gaussian(rho=0.0002, answers=4), delta="1e-7")
+    point = stage.open(ben, "gaussian", mechanisms.Gaussian(rho=0.0002, answers=4), delta="1e-8")
     stage.play_together(
         [
             analysts.deaths(late, threshold=500),

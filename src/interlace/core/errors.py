@@ -53,16 +53,21 @@ class CheckFailed(InterlaceError, ValueError):
 class BudgetExceeded(InterlaceError):
     """A filter or an account refuses a mechanism; nothing has changed.
 
-    ``spent``, ``requested`` and ``remaining`` are guarantees in the filter's own notion.
+    ``spent`` and ``remaining`` are guarantees in the filter's own notion, ``requested`` is what
+    was to be charged, and ``fits`` about the largest of its kind that would fit, if known.
     """
 
-    def __init__(self, spent: object, requested: object, remaining: object) -> None:
+    def __init__(
+        self, spent: object, requested: object, remaining: object, fits: object = None
+    ) -> None:
         self.spent = spent
         self.requested = requested
         self.remaining = remaining
+        self.fits = fits
+        most = "" if fits is None or fits == remaining else f" At most {fits} would fit now."
         super().__init__(
             f"the budget does not hold this: requested {requested}, remaining {remaining}, "
-            f"spent {spent}. Ask for less, or ask the custodian for a larger quota."
+            f"spent {spent}.{most} Ask for less, or ask the custodian for a larger quota."
         )
 
 

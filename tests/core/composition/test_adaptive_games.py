@@ -147,7 +147,7 @@ def _behind(make: Callable[[], Filter]) -> Admits:
 def test_the_basic_filter_holds_its_budget_in_both_games(
     strategy: Strategy, epsilon: Fraction, ratio: Fraction, delta: Fraction
 ) -> None:
-    guarded = _value(strategy, ratio, _behind(lambda: Filter(ApproxDP(epsilon, delta))))
+    guarded = _value(strategy, ratio, _behind(lambda: Filter(ApproxDP(epsilon, delta), "basic")))
     assert guarded <= delta < _value(strategy, ratio)
 
 
@@ -193,7 +193,7 @@ def test_optimal_points_chosen_afterwards_are_no_filter() -> None:
     second = (PureDP(2.560), ApproxDP(1.8, 0.02))
     for child in second:
         assert compose([first, child]).delta(3) <= 0.0205
-        f = Filter(ApproxDP(3, 0.02))
+        f = Filter(ApproxDP(3, 0.02), "basic")
         f.admit(first, delta=0.01)
         assert not f.admits(child)
 

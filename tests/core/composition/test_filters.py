@@ -33,7 +33,7 @@ def test_eleven_elevenths_fit_and_the_twelfth_does_not() -> None:
 
 @pytest.mark.parametrize("budget", [PureDP(1), ApproxDP(1, 0), ApproxDP(1, 1e-6)])
 def test_ten_tenths_fit_one_and_nothing_is_absorbed(budget: PureDP | ApproxDP) -> None:
-    f = Filter(budget)
+    f = Filter(budget, "zcdp" if isinstance(budget, ZCDP) else "basic")
     for _ in range(10):
         f.admit(PureDP(0.1))
     for crumb in (1e-17, 1e-300, Fraction(1, 10**900)):
@@ -59,7 +59,7 @@ def test_zcdp_sums() -> None:
 
 
 def test_basic_sums_both_parameters() -> None:
-    f = Filter(ApproxDP(1, 1e-6))
+    f = Filter(ApproxDP(1, 1e-6), "basic")
     f.admit(ApproxDP(0.5, 1e-7))
     f.admit(compose([(ApproxDP(0.1, 1e-7), 2), PureDP(0.1)]))
     assert f.spent == ApproxDP(0.8, 3e-7)
@@ -70,7 +70,7 @@ def test_basic_sums_both_parameters() -> None:
 
 
 def test_zcdp_children_commit_one_point_of_their_curve() -> None:
-    f = Filter(ApproxDP(10, 1e-5))
+    f = Filter(ApproxDP(10, 1e-5), "basic")
     with pytest.raises(ParameterError, match=r"^delta: .*committed point"):
         f.admit(ZCDP(0.1))
     with pytest.raises(ParameterError, match=r"^delta: "):
@@ -107,7 +107,7 @@ def test_a_pure_budget_refuses_every_delta() -> None:
 @pytest.mark.parametrize("value", [Fraction(1, 3**400), Fraction(1, 3**2500), Fraction(1, 7)])
 def test_a_budget_holds_itself_however_long_it_is(value: Fraction) -> None:
     for budget in (PureDP(value), ZCDP(value), ApproxDP(value, value)):
-        f = Filter(budget)
+        f = Filter(budget, "zcdp" if isinstance(budget, ZCDP) else "basic")
         f.admit(budget)
         assert f.spent == budget
         assert not f.admits(type(budget)(*(Fraction(1, 2**4000),) * _parameters(budget)))
@@ -166,7 +166,7 @@ def test_optimal_composition_is_no_filter(rule: str) -> None:
 @pytest.mark.parametrize(
     ("budget", "rule"),
     [(ZCDP(1), "basic"), (PureDP(1), "zcdp"), (ApproxDP(1, 0), "zcdp"), (PureDP(1), "best"),
-     (PureDP(1), 3), (PureDP(1), "reach"), (PureDP(1), [1]), (PureDP(1), {})],
+     (PureDP(1), 3), (PureDP(1), "residue"), (PureDP(1), [1]), (PureDP(1), {})],
 )  # fmt: skip
 def test_unknown_rules_and_wrong_notions_are_refused(budget: PureDP, rule: str) -> None:
     with pytest.raises(ParameterError, match=r"^rule: "):
@@ -182,7 +182,7 @@ def test_bad_budgets_and_bad_spent_are_refused() -> None:
         with pytest.raises((ParameterError, RelationMismatch)):
             Filter(PureDP(1), spent=spent)  # type: ignore[arg-type]  # what is tested
     assert Filter(PureDP(1), spent=PureDP(1)).remaining == PureDP(0)
-    assert not Filter(ApproxDP(1, 0.1), spent=ApproxDP(0.5, 0.1)).admits(ApproxDP(0, 1e-9))
+    assert not Filter(ApproxDP(1, 0.1), "basic", spent=ApproxDP(0.5, 0.1)).admits(ApproxDP(0, 1e-9))
 
 
 def test_what_is_no_guarantee_is_refused_and_charges_nothing() -> None:
@@ -213,7 +213,7 @@ def test_long_histories_round_up_and_stay_cheap() -> None:
 @settings(max_examples=examples(60))
 @given(st.lists(st.fractions(0, 1, max_denominator=10**40), max_size=30))
 def test_a_filter_never_goes_below_zero(steps: list[Fraction]) -> None:
-    for f in (Filter(PureDP(1)), Filter(ZCDP(1)), Filter(ApproxDP(1, 0.5))):
+    for f in (Filter(PureDP(1)), Filter(ZCDP(1)), Filter(ApproxDP(1, 0.5), "basic")):
         total = Fraction(0)
         for step in steps:
             child = ZCDP(step) if isinstance(f.budget, ZCDP) else PureDP(step)
@@ -222,6 +222,7 @@ def test_a_filter_never_goes_below_zero(steps: list[Fraction]) -> None:
                 total += step
         assert total <= 1
         remaining = f.remaining
+        assert isinstance(remaining, PureDP | ApproxDP | ZCDP)
         left = remaining.rho if isinstance(remaining, ZCDP) else remaining.epsilon0
         assert 0 <= left <= 1 - total
 

@@ -2,5 +2,6 @@
 
 from interlace.core.composition.composed import Composition, compose
 from interlace.core.composition.filters import Filter
+from interlace.core.composition.odometers import Odometer, Reading
 
-__all__ = ["Composition", "Filter", "compose"]
+__all__ = ["Composition", "Filter", "Odometer", "Reading", "compose"]

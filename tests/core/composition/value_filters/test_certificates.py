@@ -36,7 +36,7 @@ def _history(rule: Rule, children: list[Child]) -> dict[str, Any]:
     for child in children:
         after = rule.step(state, child)
         if after is not None:
-            kept.append((child, after))
+            kept.append((child, 1, after))
             state = after
     return json.loads(json.dumps(certificate(rule, start, kept)))  # type: ignore[no-any-return]
 
@@ -113,11 +113,11 @@ def _raise_after(document: dict[str, Any]) -> None:
 
 CHANGES: dict[str, Change] = {
     "a step costs too little": _raise_after,
-    "the start is too wide": lambda d: _start(d, Fraction(d["w"]) * Fraction(1001, 1000)),
+    "the start is too wide": lambda d: _start(d, Fraction(d["start"]["w"]) * Fraction(1001, 1000)),
     "a y0 is too far": lambda d: d["steps"][3].update(y0=str(Fraction(d["steps"][3]["y0"]) + 1)),
     "a step is left out": lambda d: d["steps"].pop(1),
     "an epsilon is larger": lambda d: d["steps"][1].update(epsilon="3/2"),
-    "w grows": lambda d: d["steps"][-1].update(after=d["w"]),
+    "w grows": lambda d: d["steps"][-1].update(after=d["start"]["w"]),
     "a delta is larger": lambda d: d["steps"][0].update(delta="1/1000"),
     "a number is negative": lambda d: d["steps"][0].update(y0="-1"),
     "a number is none": lambda d: d["steps"][0].update(epsilon="1/0"),
@@ -134,7 +134,7 @@ CHANGES: dict[str, Change] = {
 
 
 def _start(document: dict[str, Any], w: Fraction) -> None:
-    document["w"] = document["steps"][0]["w"] = str(w)
+    document["start"]["w"] = document["steps"][0]["w"] = str(w)
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -6,10 +6,16 @@ were kept, in exact numbers as text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from interlace.core.composition.value_filters.children import Child, GaussianChild, State
+from interlace.core.composition.value_filters.children import (
+    Child,
+    GaussianChild,
+    PureChild,
+    State,
+)
+from interlace.core.composition.value_filters.many import Piece
 from interlace.core.composition.value_filters.rules import Reach, Rule
 from interlace.core.composition.value_filters.steps import LEAST_EPSILON
 
@@ -18,26 +24,29 @@ FORMAT, VERSION = "interlace value filter", 1
 Document = dict[str, object]
 
 
-def certificate(rule: Rule, start: State, history: Iterable[tuple[Child, State]]) -> Document:
-    """The budget, the w it starts with, and for each child (epsilon, w, w', y0) or what a
-    Gaussian took; ``history`` holds each child with the state after it.
+def certificate(rule: Rule, start: State, history: Iterable[Piece]) -> Document:
+    """The budget, the states at both ends, and for each step (epsilon, w, w', y0) or what
+    Gaussians took; ``history`` holds each child with its count and the state after them.
 
-    >>> from interlace.core.composition.value_filters import PureChild, Residue
+    >>> from interlace.core.composition.value_filters import Residue
     >>> rule, child = Residue.of(mu=1), PureChild.of(0.5)
     >>> after = rule.step(rule.start(), child)
-    >>> [step["y0"] for step in certificate(rule, rule.start(), [(child, after)])["steps"]]
+    >>> [step["y0"] for step in certificate(rule, rule.start(), [(child, 1, after)])["steps"]]
     ['0']
     """
     steps, before = [], start
-    for child, after in history:
-        steps.append(_entry(rule, child, before, after))
+    for child, count, after in history:
+        one = count == 1 or isinstance(child, GaussianChild)
+        many = {} if one else {"count": str(count)}
+        steps.append({**_entry(rule, child, count, before, after), **many})
         before = after
     return {
         "format": FORMAT,
         "version": VERSION,
         **_budget(rule),
-        "w": str(start.w),
+        "start": start.document(),
         "steps": steps,
+        "end": before.document(),
     }
 
 
@@ -52,10 +61,10 @@ def _budget(rule: Rule) -> Document:
     }
 
 
-def _entry(rule: Rule, child: Child, before: State, after: State) -> Document:
+def _entry(rule: Rule, child: Child, count: int, before: State, after: State) -> dict[str, str]:
     ends = {"w": str(before.w), "after": str(after.w)}
     if isinstance(child, GaussianChild):
-        return {"kind": "gaussian", "mu_squared": str(child.mu_squared), **ends}
+        return {"kind": "gaussian", "mu_squared": str(child.mu_squared * count), **ends}
     charged = max(child.epsilon, LEAST_EPSILON) if child.epsilon else Fraction(0)
     return {
         "kind": "pure",
@@ -64,3 +73,15 @@ def _entry(rule: Rule, child: Child, before: State, after: State) -> Document:
         "y0": str(rule.distance(before)),
         **ends,
     }
+
+
+def children(steps: Iterable[Mapping[str, str]]) -> list[tuple[Child, int]]:
+    """What the steps of a certificate admitted, in their order, with counts."""
+    found: list[tuple[Child, int]] = []
+    for step in steps:
+        if step["kind"] == "gaussian":
+            found.append((GaussianChild(Fraction(step["mu_squared"])), 1))
+        else:
+            child = PureChild(Fraction(step["epsilon"]), Fraction(step["delta"]))
+            found.append((child, int(step.get("count", "1"))))
+    return found

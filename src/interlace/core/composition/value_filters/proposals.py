@@ -154,21 +154,54 @@ def mills(x: float) -> float:
 
 def variance(epsilon: float, log_delta: float) -> float:
     """About the w for which sqrt(w)-GDP gives (epsilon, delta), from log delta < 0."""
-
-    def log_profile(w: float) -> float:
-        root = math.sqrt(w)
-        a, b = epsilon / root - root / 2, epsilon / root + root / 2
-        if a < 0:
-            rest = math.exp(-a * a / 2) * (mills(-a) + mills(b)) / _ROOT
-            return math.log1p(-rest) if rest < 1 else -math.inf
-        difference = mills(a) - mills(b)
-        return -a * a / 2 + math.log(max(difference, 1e-300) / _ROOT)
-
     low, high = -690.0, 690.0
     for _ in range(200):
         middle = (low + high) / 2
-        if log_profile(math.exp(middle)) < log_delta:
+        if log_profile(epsilon, math.exp(middle)) < log_delta:
             low = middle
         else:
             high = middle
     return math.exp(low)
+
+
+def covering(epsilon: float) -> float:
+    """About the w with Phi(sqrt(w)/2) = 1/(1 + e^-epsilon)."""
+    if epsilon < 1e-3:
+        # Phi(x) - 1/2 = (x - x**3/6 + ...) / sqrt(2 pi), turned round.
+        t = _ROOT * math.tanh(epsilon / 2) / 2
+        x = t + t**3 / 6 + 7 * t**5 / 120
+        return 4 * x * x
+    wanted = -epsilon - math.log1p(math.exp(-epsilon))
+    low, high = 0.0, math.sqrt(2 * epsilon)
+    for _ in range(100):
+        x = (low + high) / 2
+        if math.log(mills(x) / _ROOT) - x * x / 2 > wanted:
+            low = x
+        else:
+            high = x
+    return 4 * high * high
+
+
+def distance(w: float, log_delta: float) -> float:
+    """About the epsilon for which sqrt(w)-GDP gives (epsilon, delta), at least 0."""
+    low, high = 0.0, 1.0
+    while log_profile(high, w) > log_delta and high < 1e12:
+        low, high = high, 2 * high
+    for _ in range(100):
+        middle = (low + high) / 2
+        if log_profile(middle, w) > log_delta:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def log_profile(epsilon: float, w: float) -> float:
+    """About the logarithm of the delta that sqrt(w)-GDP gives at epsilon."""
+    root = math.sqrt(w)
+    a, b = epsilon / root - root / 2, epsilon / root + root / 2
+    if a < 0:
+        rest = math.exp(-a * a / 2) * (mills(-a) + mills(b)) / _ROOT
+        return math.log1p(-rest) if rest < 1 else -math.inf
+    difference = mills(a) - mills(b)
+    return -a * a / 2 + math.log(max(difference, 1e-300) / _ROOT)

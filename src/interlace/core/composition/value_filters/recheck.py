@@ -1,21 +1,17 @@
 """A second proof of every step of a certificate; shares no code with what made it.
 
-The inequality is taken as it stands, with the normal distribution function itself, in decimals of
-as many digits as the question needs; rounding is directed at every operation. Slow beside a step.
+The inequality is taken as it stands, with the normal distribution function itself (decimals.py).
 """
 
 from __future__ import annotations
 
-import decimal
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from fractions import Fraction
-from functools import cache, cached_property
 
+from interlace.core.composition.value_filters.decimals import Ends, Line, line_of
 from interlace.core.errors import CheckFailed
 
 _DIGITS = (40, 80, 160, 320, 640, 1280)
-Ends = tuple[Decimal, Decimal]
 
 
 def recheck(document: object) -> int:
@@ -26,14 +22,18 @@ def recheck(document: object) -> int:
 
         p v(epsilon - y0, w') + q v(-epsilon - y0, w') <= v(-y0, w),  w' < w, or w' = w = 0,
 
-    at the y0 that this file computes from the epsilons so far; a Gaussian takes its mu**2; the
-    product of 1 - delta is at least 1 - structural.
+    at the y0 that this file computes from the epsilons so far; a step of ``count`` equal ones does
+    from w' + (w - w')/count to w', at y0 = 0 (many.py), or all their epsilons sum to at most y0; a
+    Gaussian takes its mu**2; the product of 1 - delta is at least 1 - structural; the last state
+    follows. All that the filter
+    promises is proved by that where the start has a sum of 0 and a product of 1, else that the
+    steps keep to it from there on.
 
     Raises CheckFailed, naming the first step that is not proved.
 
     >>> from interlace.core.composition.value_filters import PureChild, Residue, certificate
     >>> rule, child = Residue.of(mu=1), PureChild.of(0.5)
-    >>> recheck(certificate(rule, rule.start(), [(child, rule.step(rule.start(), child))]))
+    >>> recheck(certificate(rule, rule.start(), [(child, 1, rule.step(rule.start(), child))]))
     1
     """
     whole = _mapping(document, "certificate")
@@ -45,27 +45,45 @@ def recheck(document: object) -> int:
     walk = _Walk(whole)
     for number, step in enumerate(steps):
         walk.take(_mapping(step, f"step {number}"), f"step {number}")
+    walk.end(_mapping(whole.get("end"), "end"))
     return len(steps)
 
 
 class _Walk:
     def __init__(self, whole: Mapping[str, object]) -> None:
-        self.w = _number(whole, "w", "budget")
+        start = _mapping(whole.get("start"), "start")
+        self.w, self.good = _number(start, "w", "start"), _number(start, "good", "start")
         self.floor = 1 - _number(whole, "structural", "budget")
-        self.good, self.total = Fraction(1), Fraction(0)
+        self.total = _optional(start, "sum_epsilon", "start") or Fraction(0)
         self.limit: Fraction | None = None
-        if self.floor <= 0:
-            raise CheckFailed("budget", "structural must be below 1")
+        if self.floor <= 0 or not self.floor <= self.good <= 1:
+            raise CheckFailed("budget", "structural must be below 1, and good between it and 1")
         if whole.get("rule") == "residue":
             if self.w > _number(whole, "mu_squared", "budget"):
                 raise CheckFailed("budget", "w is larger than mu_squared")
+            if "point" in whole:
+                self._check_start(_mapping(whole["point"], "budget"))
         elif whole.get("rule") == "reach":
-            self.limit = _number(whole, "epsilon", "budget")
-            delta = 1 - (1 - _number(whole, "delta", "budget")) / self.floor
-            if delta < 0 or not _starts(self.limit, self.w, delta):
-                raise CheckFailed("budget", "w gives more than delta")
+            self._check_start(whole)
+            if start.get("sum_epsilon") is not None:
+                self.limit = _number(whole, "epsilon", "budget")
         else:
             raise CheckFailed("budget", "the rule must be reach or residue")
+
+    def _check_start(self, point: Mapping[str, object]) -> None:
+        epsilon = _number(point, "epsilon", "budget")
+        delta = 1 - (1 - _number(point, "delta", "budget")) / self.floor
+        if delta < 0 or not _starts(epsilon, self.w, delta):
+            raise CheckFailed("budget", "w gives more than delta")
+
+    def end(self, state: Mapping[str, object]) -> None:
+        if _number(state, "w", "end") != self.w:
+            raise CheckFailed("end", "is not the w of the last step")
+        if _number(state, "good", "end") > self.good:
+            raise CheckFailed("end", "its product of 1 - delta is larger than it was")
+        total = _optional(state, "sum_epsilon", "end")
+        if total is not None and (self.limit is None or total < self.total):
+            raise CheckFailed("end", "its sum of epsilon is smaller than it was")
 
     def take(self, step: Mapping[str, object], place: str) -> None:
         if _number(step, "w", place) != self.w:
@@ -86,7 +104,9 @@ class _Walk:
             self.limit = None
 
     def _pure(self, step: Mapping[str, object], after: Fraction, place: str) -> None:
-        self.good *= 1 - _number(step, "delta", place)
+        count = _count(step, place)
+        # (1 - delta)**n >= 1 - n delta.
+        self.good *= max(1 - count * _number(step, "delta", place), Fraction(0))
         if self.good < self.floor:
             raise CheckFailed(place, "the product of 1 - delta is below 1 - structural")
         epsilon = _number(step, "epsilon", place)
@@ -94,11 +114,25 @@ class _Walk:
         y0 = _number(step, "y0", place)
         if y0 > nearest:
             raise CheckFailed(place, "its y0 leaves out losses that can occur")
-        if epsilon and not _holds(y0, epsilon, self.w, after):
+        if epsilon and not self._narrows(y0, epsilon, after, count):
             raise CheckFailed(place, "its inequality is not proved")
         if after > self.w:
             raise CheckFailed(place, "w grows")
-        self.total += epsilon
+        self.total += count * epsilon
+
+    def _narrows(self, y0: Fraction, epsilon: Fraction, after: Fraction, count: int) -> bool:
+        if count == 1:
+            return _holds(y0, epsilon, self.w, after)
+        if after == 0 and count * epsilon <= y0:
+            return True  # all outcomes of all of them have the value 0
+        return _holds(Fraction(0), epsilon, after + (self.w - after) / count, after)
+
+
+def _count(step: Mapping[str, object], place: str) -> int:
+    text = step.get("count", "1")
+    if not isinstance(text, str) or not text.isdecimal() or len(text) > 20 or not int(text):
+        raise CheckFailed(place, "count must be a number of at least 1")
+    return int(text)
 
 
 def _mapping(value: object, place: str) -> Mapping[str, object]:
@@ -117,6 +151,10 @@ def _number(part: Mapping[str, object], name: str, place: str) -> Fraction:
         raise CheckFailed(place, f"{name} is no fraction") from None
 
 
+def _optional(part: Mapping[str, object], name: str, place: str) -> Fraction | None:
+    return None if part.get(name) is None else _number(part, name, place)
+
+
 def _starts(epsilon: Fraction, w: Fraction, delta: Fraction) -> bool:
     if w == 0:
         return True
@@ -129,7 +167,7 @@ def _holds(y0: Fraction, epsilon: Fraction, w: Fraction, after: Fraction) -> boo
     if after >= w:
         return False
 
-    def room(line: _Line) -> Ends:
+    def room(line: Line) -> Ends:
         fall = line.exp(line.of(-epsilon))
         # Times 1 + e^-epsilon: v (1 + e^-epsilon) - v(up) - e^-epsilon v(down).
         kept = line.times(line.value(-y0, w), line.plus(line.of(Fraction(1)), fall))
@@ -139,121 +177,11 @@ def _holds(y0: Fraction, epsilon: Fraction, w: Fraction, after: Fraction) -> boo
     return _decided(room)
 
 
-def _decided(room: Callable[[_Line], Ends]) -> bool:
+def _decided(room: Callable[[Line], Ends]) -> bool:
     for digits in _DIGITS:
-        low, high = room(_line(digits))
+        low, high = room(line_of(digits))
         if low >= 0:
             return True
         if high < 0:
             return False
     return False
-
-
-@cache
-def _line(digits: int) -> _Line:
-    return _Line(digits)
-
-
-class _Line:
-    """Real numbers between two decimals of a given length."""
-
-    def __init__(self, digits: int) -> None:
-        self.down, self.up = (
-            decimal.Context(digits, side, decimal.MIN_EMIN, decimal.MAX_EMAX)
-            for side in (decimal.ROUND_FLOOR, decimal.ROUND_CEILING)
-        )
-        self.least = Decimal(10) ** -digits
-
-    def of(self, value: Fraction) -> Ends:
-        parts = Decimal(value.numerator), Decimal(value.denominator)
-        return self.down.divide(*parts), self.up.divide(*parts)
-
-    def plus(self, x: Ends, y: Ends) -> Ends:
-        return self.down.add(x[0], y[0]), self.up.add(x[1], y[1])
-
-    def minus(self, x: Ends, y: Ends) -> Ends:
-        return self.down.subtract(x[0], y[1]), self.up.subtract(x[1], y[0])
-
-    def times(self, x: Ends, y: Ends) -> Ends:
-        corners = [(a, b) for a in x for b in y]
-        return (
-            min(self.down.multiply(*c) for c in corners),
-            max(self.up.multiply(*c) for c in corners),
-        )
-
-    def over(self, x: Ends, y: Ends) -> Ends:
-        corners = [(a, b) for a in x for b in y]
-        return min(self.down.divide(*c) for c in corners), max(self.up.divide(*c) for c in corners)
-
-    def exp(self, x: Ends) -> Ends:
-        # Correctly rounded half to even whatever the context: one step outwards.
-        return (
-            max(Decimal(0), self.down.exp(x[0]).next_minus(self.down)),
-            self.up.exp(x[1]).next_plus(self.up),
-        )
-
-    def value(self, y: Fraction, w: Fraction) -> Ends:
-        """Phi(y/sqrt(w) + sqrt(w)/2) - e^-y Phi(y/sqrt(w) - sqrt(w)/2)."""
-        if w == 0:
-            if y <= 0:
-                return Decimal(0), Decimal(0)
-            return self.minus(self.of(Fraction(1)), self.exp(self.of(-y)))
-        square = self.of(w)
-        root = (
-            self.down.sqrt(square[0]).next_minus(self.down),
-            self.up.sqrt(square[1]).next_plus(self.up),
-        )
-        middle, half = self.over(self.of(y), root), self.over(root, self.of(Fraction(2)))
-        lost = self.times(self.exp(self.of(-y)), self.normal(self.minus(middle, half)))
-        return self.minus(self.normal(self.plus(middle, half)), lost)
-
-    def normal(self, x: Ends) -> Ends:
-        """The normal distribution function: it grows, by less than half of its argument."""
-        low, high = self._at(x[0])
-        return low, self.up.fma(self.up.subtract(x[1], x[0]), Decimal("0.5"), high)
-
-    def _at(self, x: Decimal) -> Ends:
-        if x < 0:
-            return self.minus(self.of(Fraction(1)), self._at(x.copy_negate()))
-        # 1 - phi(x)/x and 1 hold the value where the series would be long for nothing.
-        exponent = self.over((x, x), self.of(Fraction(-2))) if x else (x, x)
-        density = self.exp(self.times((x, x), exponent))
-        if density[1] < self.least:
-            return self.minus(self.of(Fraction(1)), (Decimal(0), self.least))
-        # 1/2 + phi(x) (x + x**3/3 + x**5/(3 5) + ...); the rest is below a geometric series.
-        low = high = x
-        total_low = total_high = x
-        low_square, high_square = self.down.multiply(x, x), self.up.multiply(x, x)
-        n = 3
-        while high > self.least or high_square > n:
-            low = self.down.divide(self.down.multiply(low, low_square), n)
-            high = self.up.divide(self.up.multiply(high, high_square), n)
-            total_low, total_high = self.down.add(total_low, low), self.up.add(total_high, high)
-            n += 2
-        ratio = self.up.divide(high_square, n)
-        rest = self.up.divide(self.up.multiply(high, ratio), self.down.subtract(1, ratio))
-        part = self.times(density, (total_low, self.up.add(total_high, rest)))
-        return self.plus(self.of(Fraction(1, 2)), self.over(part, self._root))
-
-    @cached_property
-    def _root(self) -> Ends:
-        """sqrt(2 pi), from pi = 16 arctan(1/5) - 4 arctan(1/239)."""
-        five, other = self._arctangent(5), self._arctangent(239)
-        pi = self.minus(
-            self.times(self.of(Fraction(16)), five), self.times(self.of(Fraction(4)), other)
-        )
-        return (
-            self.down.sqrt(self.down.multiply(2, pi[0])).next_minus(self.down),
-            self.up.sqrt(self.up.multiply(2, pi[1])).next_plus(self.up),
-        )
-
-    def _arctangent(self, n: int) -> Ends:
-        # The series alternates and falls: the value lies between two sums in succession.
-        total = self.of(Fraction(0))
-        k, sign = 1, 1
-        while True:
-            term = self.of(Fraction(sign, k * n**k))
-            following = self.plus(total, term)
-            if abs(term[0]) < self.least:
-                return min(total[0], following[0]), max(total[1], following[1])
-            total, k, sign = following, k + 2, -sign

@@ -23,25 +23,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
-from interlace.core.composition.value_filters.children import (
-    Child,
-    GaussianChild,
-    State,
-    checked,
-)
-from interlace.core.composition.value_filters.fixed import OutOfReach
-from interlace.core.composition.value_filters.inequality import excess
-from interlace.core.composition.value_filters.steps import (
-    LEAST_EPSILON,
-    W_BITS,
-    W_SCALE,
-    narrowed,
-    rounded_down,
-    widest,
-)
+from interlace.core.composition.value_filters.children import Child, State, checked
+from interlace.core.composition.value_filters.moves import counted, distance, largest, moved
+from interlace.core.composition.value_filters.steps import rounded_down, widest
 from interlace.core.errors import ParameterError
-from interlace.core.exact import Real, natural, rational
+from interlace.core.exact import Real, rational
 
 _ONE = Fraction(1)
 
@@ -93,21 +81,22 @@ class Reach:
         """The state that has admitted nothing."""
         return State(widest(self.epsilon, self.pure_delta), Fraction(0), _ONE)
 
-    def step(self, state: State, child: Child) -> State | None:
-        """The state after admitting ``child``; None where it is refused, and nothing changed."""
-        return _step(state, child, self.structural, self.epsilon)
+    def step(self, state: State, child: Child, count: int = 1) -> State | None:
+        """The state after admitting ``child``; None where it is refused, and nothing changed.
+        ``count`` of them in one step, with less room than in as many steps: see many.py."""
+        return moved(state, child, count, self.structural, self.epsilon)
 
     def distance(self, state: State) -> Fraction:
         """The y0 from which on the next pure child's inequality is needed."""
-        return _distance(state, self.epsilon)
+        return distance(state, self.epsilon)
 
     def largest(self, state: State) -> Fraction:
         """The largest epsilon of one more pure child, rounded down; 0 where none fits."""
-        return _largest(state, self.epsilon)
+        return largest(state, self.epsilon)
 
     def count(self, state: State, child: Child, most: int = 10**6) -> int:
         """How many equal children fit, up to ``most``: as many steps, about 0.1 ms each."""
-        return _count(state, child, self.structural, self.epsilon, most)
+        return counted(partial(self.step, child=child), state, most)
 
 
 @dataclass(frozen=True)
@@ -119,7 +108,7 @@ class Residue:
 
     Raises ParameterError for parameters out of range.
 
-    >>> from interlace.core.composition.value_filters import PureChild
+    >>> from interlace.core.composition.value_filters import GaussianChild, PureChild
     >>> rule = Residue.of(mu=2)
     >>> after = rule.step(rule.start(), GaussianChild.of(1))
     >>> after.w, rule.step(after, PureChild.of(3))
@@ -151,97 +140,22 @@ class Residue:
         """The state that has admitted nothing."""
         return State(rounded_down(self.mu_squared), None, _ONE)
 
-    def step(self, state: State, child: Child) -> State | None:
-        """The state after admitting ``child``; None where it is refused, and nothing changed."""
-        return _step(state, child, self.structural, None)
+    def step(self, state: State, child: Child, count: int = 1) -> State | None:
+        """The state after admitting ``child``; None where it is refused, and nothing changed.
+        ``count`` of them in one step, with less room than in as many steps: see many.py."""
+        return moved(state, child, count, self.structural, None)
 
     def distance(self, state: State) -> Fraction:
         """The y0 from which on the next pure child's inequality is needed: always 0."""
-        return _distance(state, None)
+        return distance(state, None)
 
     def largest(self, state: State) -> Fraction:
         """The largest epsilon of one more pure child, rounded down; 0 where none fits."""
-        return _largest(state, None)
+        return largest(state, None)
 
     def count(self, state: State, child: Child, most: int = 10**6) -> int:
         """How many equal children fit, up to ``most``: as many steps, about 0.1 ms each."""
-        return _count(state, child, self.structural, None, most)
+        return counted(partial(self.step, child=child), state, most)
 
 
 Rule = Reach | Residue
-
-
-def _distance(state: State, limit: Fraction | None) -> Fraction:
-    if limit is None or state.sum_epsilon is None:
-        return Fraction(0)
-    return max(Fraction(0), limit - state.sum_epsilon)
-
-
-def _step(state: State, child: Child, structural: Fraction, limit: Fraction | None) -> State | None:
-    if isinstance(child, GaussianChild):
-        return _after_gaussian(state, child)
-    good = state.good
-    if child.delta:
-        good = good * (1 - child.delta)
-        if good < 1 - structural:
-            return None
-        # The exact product fits, so a rounded one may not be what refuses the rest.
-        good = max(rounded_down(good), 1 - structural)
-    if not child.epsilon:
-        return State(state.w, state.sum_epsilon, good)
-    epsilon = max(child.epsilon, LEAST_EPSILON)
-    after = narrowed(state.w, _distance(state, limit), epsilon)
-    if after is None:
-        return None
-    total = state.sum_epsilon
-    return State(after, None if total is None else _sum(total + epsilon, limit), good)
-
-
-def _after_gaussian(state: State, child: GaussianChild) -> State | None:
-    if not child.mu_squared:
-        return state
-    left = state.w - child.mu_squared
-    return None if left < 0 else State(rounded_down(left), None, state.good)
-
-
-def _sum(total: Fraction, limit: Fraction | None) -> Fraction:
-    """Exact while short, else up, but not across the limit below which the exact sum lies."""
-    if max(total.numerator.bit_length(), total.denominator.bit_length()) <= W_BITS:
-        return total
-    up = Fraction(-(-(total.numerator << W_SCALE) // total.denominator), 1 << W_SCALE)
-    return min(up, limit) if limit is not None and total <= limit else up
-
-
-def _largest(state: State, limit: Fraction | None) -> Fraction:
-    # A child fits exactly when it does with nothing left of w.
-    t = _distance(state, limit)
-    low, high = t, t + 1
-    if not state.w:
-        return low
-    while _fits(state.w, t, high):
-        low, high = high, 2 * high
-    for _ in range(40):
-        middle = (low + high) / 2
-        if _fits(state.w, t, middle):
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def _fits(w: Fraction, t: Fraction, epsilon: Fraction) -> bool:
-    try:
-        return excess(t, epsilon, w, Fraction(0), 96)[1] <= 0
-    except OutOfReach:
-        return False
-
-
-def _count(
-    state: State, child: Child, structural: Fraction, limit: Fraction | None, most: int
-) -> int:
-    limited = natural(most, "most")
-    found, following = 0, _step(state, child, structural, limit)
-    while following is not None and found < limited:
-        found += 1
-        following = _step(following, child, structural, limit)
-    return found

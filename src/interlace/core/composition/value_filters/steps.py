@@ -79,6 +79,39 @@ def _settled(
     return best
 
 
+def narrowed_by_many(w: Fraction, epsilon: Fraction, count: int) -> Fraction | None:
+    """A w' >= 0 to which ``count`` steps of ``epsilon`` lead, each proved for every y; see
+    many.py. None where there is none, or none that can be proved.
+
+    >>> after = narrowed_by_many(Fraction(1), Fraction(1, 1000), 10**5)
+    >>> 0.8999999 < float(after) < 0.9
+    True
+    """
+    start = _floats(Fraction(0), epsilon, w)
+    if start is None or w <= _LEAST_W:
+        return None
+    try:
+        return _settled_by_many(w, epsilon, count, start)
+    except (OutOfReach, ArithmeticError, ValueError):
+        return None
+
+
+def _settled_by_many(w: Fraction, epsilon: Fraction, count: int, start: Floats) -> Fraction | None:
+    _, e, whole = start
+    lost = proposals.cost(0.0, e, whole)
+    for _ in range(_ATTEMPTS):
+        # What the last of them costs, with as little of w as it finds.
+        lost = proposals.cost(0.0, e, max(whole - (count - 1) * lost, lost))
+    for attempt in range(_ATTEMPTS):
+        each = lost * (1 + _ASIDE * 4**attempt)
+        after = _less(w, each * count) if each * count <= whole else Fraction(0)
+        last = after + (w - after) / count
+        bits = _precision((0.0, e, float(last)), lost)
+        if last > after and excess(Fraction(0), epsilon, last, after, bits)[1] <= 0:
+            return after
+    return None
+
+
 def _better(lost: float, w: float, missing: float) -> float:
     change = max(-0.9, min(missing, 1.0))
     return min(w, lost * (1 + change + math.copysign(_ASIDE, change) * (change > 0)))
@@ -122,13 +155,78 @@ def widest(epsilon: Fraction, delta: Fraction) -> Fraction:
     """
     if delta == 0 or epsilon >= 10**8:
         return Fraction(0)
-    log_delta = math.log(delta.numerator) - math.log(delta.denominator)
-    near = Fraction(proposals.variance(float(epsilon), log_delta))
+    near = Fraction(proposals.variance(float(epsilon), _log(delta)))
     for shrink in (40, 32, 24):
         w = _on_grid(near * (1 - Fraction(1, 1 << shrink)))
         if _proved(epsilon, w, delta, 128):
             return w
     return _searched(epsilon, delta)
+
+
+def covering(epsilon: Fraction) -> Fraction:
+    """A w, close to the least, for which every pure ``epsilon`` is sqrt(w)-GDP (FORMULAS 7.5):
+    Phi(sqrt(w)/2) >= 1/(1 + e^-epsilon), so that it may be the last child to take all of w.
+
+    >>> 0.98318336 < float(covering(Fraction(8, 10))) < 0.98318337
+    True
+    """
+    # The tail beyond x is at most e^(-x**2/2) / 2: always enough.
+    enough = 8 * epsilon
+    start = _floats(Fraction(0), epsilon, Fraction(1))
+    if start is None or not epsilon:
+        return enough
+    bits = min(_MOST_BITS, 96 + 2 * max(0, -math.frexp(start[1])[1]))
+    near = proposals.covering(start[1])
+    for attempt in range(_ATTEMPTS):
+        w = _on_grid(Fraction(near) * (1 + Fraction(4**attempt, 1 << 40))) or _LEAST_W
+        if w < enough and _takes_all(epsilon, w, bits):
+            return w
+    return enough
+
+
+def _takes_all(epsilon: Fraction, w: Fraction, bits: int) -> bool:
+    try:
+        return excess(Fraction(0), epsilon, w, Fraction(0), bits)[1] <= 0
+    except OutOfReach:
+        return False
+
+
+def within(w: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon, close to the largest, for which ``widest(epsilon, delta)`` is at most ``w``; 0
+    where none was found.
+
+    >>> 4.886 < within(Fraction(1), Fraction(1, 10**6)) < 4.887
+    True
+    """
+    if w <= _LEAST_W or not delta:
+        return Fraction(0)
+    near = Fraction(proposals.distance(float(w), _log(delta)))
+    for shrink in (40, 32, 24, 16, 8):
+        epsilon = near * (1 - Fraction(1, 1 << shrink))
+        if widest(epsilon, delta) <= w:
+            return epsilon
+    return Fraction(0)
+
+
+def leaking(w: Fraction, epsilon: Fraction) -> Fraction:
+    """A delta, close to the largest, for which ``widest(epsilon, delta)`` is at most ``w``; 0
+    where none was found.
+
+    >>> 0.1269 < leaking(Fraction(1), Fraction(1)) < 0.12694
+    True
+    """
+    if w <= _LEAST_W:
+        return Fraction(0)
+    near = Fraction(math.exp(proposals.log_profile(float(epsilon), float(w))))
+    for shrink in (40, 32, 24, 16, 8):
+        delta = near * (1 - Fraction(1, 1 << shrink))
+        if 0 < delta < 1 and widest(epsilon, delta) <= w:
+            return delta
+    return Fraction(0)
+
+
+def _log(delta: Fraction) -> float:
+    return math.log(delta.numerator) - math.log(delta.denominator)
 
 
 def _searched(epsilon: Fraction, delta: Fraction) -> Fraction:
