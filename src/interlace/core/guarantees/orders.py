@@ -21,9 +21,11 @@ Curve = Callable[[Fraction], Interval]
 
 #: log(alpha - 1) lies in this range.
 _LOWEST, _HIGHEST = -46, 100
+#: The first step of a walk downhill.
 _STEP = 0.5
-#: How near golden section gets, and how far apart the points of a parabola are.
-_COARSE, _NEAR, _CLOSE, _PARABOLAS = 0.15, 0.003, 1e-4, 8
+#: How near golden section gets; how far apart the points of the first parabola are, and of the
+#: later ones; the least step to another one, and the most of them.
+_COARSE, _NEAR, _NEARER, _CLOSE, _PARABOLAS = 0.15, 0.01, 0.001, 1e-4, 8
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -78,10 +80,13 @@ def _best_order(simple: RoughCurve, exact: RoughCurve, limit: Fraction | None) -
     start = _narrowed(simple, *_around(simple, top), _COARSE)
     found = _narrowed(exact, *_descended(exact, start, (float(_LOWEST), top)), _COARSE)
     found = min(max(_polished(exact, found), float(_LOWEST)), top)
-    if limit is not None and exact(math.exp(top)) <= exact(math.exp(found)):
-        return limit
+    if found > top - 2 * _COARSE and exact(math.exp(top)) <= exact(math.exp(found)):
+        found = top
     order = 1 + Fraction(math.exp(found))
-    return order if limit is None else min(order, limit)
+    if limit is None:
+        return order
+    # Never above, whatever the floats were rounded to.
+    return min(order, limit) if found < top else limit
 
 
 def _around(value: RoughCurve, top: float) -> tuple[float, float]:
@@ -91,9 +96,7 @@ def _around(value: RoughCurve, top: float) -> tuple[float, float]:
     return max(best - 1, _LOWEST), min(best + 1, top)
 
 
-def _descended(
-    value: RoughCurve, start: float, ends: tuple[float, float]
-) -> tuple[float, float]:
+def _descended(value: RoughCurve, start: float, ends: tuple[float, float]) -> tuple[float, float]:
     """Two places around a least value, found by walking down from the start in growing steps."""
     for first in (-_STEP, _STEP):
         before = at = start
@@ -125,12 +128,13 @@ def _narrowed(value: RoughCurve, low: float, high: float, width: float) -> float
 
 def _polished(value: RoughCurve, at: float) -> float:
     """The same, nearer, by parabolas."""
+    near = _NEAR
     for _ in range(_PARABOLAS):
-        left, middle, right = (value(math.exp(at + d)) for d in (-_NEAR, 0.0, _NEAR))
+        left, middle, right = (value(math.exp(at + d)) for d in (-near, 0.0, near))
         bend = left - 2 * middle + right
         if not 0 < bend < math.inf:
             break
-        step = _NEAR * (left - right) / (2 * bend)
+        step, near = near * (left - right) / (2 * bend), _NEARER
         at += min(_COARSE, max(-_COARSE, step))
         if abs(step) < _CLOSE:
             break
