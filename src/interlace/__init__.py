@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interlace.core import mechanisms
-from interlace.core.composition import Composition, Filter, Odometer, Reading, compose
+from interlace.core.composition import (
+    Assembly,
+    Batch,
+    Composition,
+    Filter,
+    Odometer,
+    Reading,
+    compose,
+)
 from interlace.core.errors import (
     BudgetExceeded,
     Closed,
@@ -71,7 +79,9 @@ __all__ = [
     "Accuracy",
     "Answer",
     "ApproxDP",
+    "Assembly",
     "Audit",
+    "Batch",
     "Boolean",
     "BudgetExceeded",
     "Category",

@@ -98,6 +98,13 @@ class Composition(Guarantee):
         found = self.delta_enclosure(rational(epsilon, "epsilon"))
         return max(0.0, found.down()), min(1.0, loss_up(found.upper))
 
+    def profile(self, epsilons: Iterable[Real]) -> list[float]:
+        """``delta`` at each of ``epsilons``, in their order; far faster than one by one where
+        the parts are many."""
+        exact = [rational(e, f"epsilons[{i}]") for i, e in enumerate(epsilons)]
+        found = rules.deltas(self._terms, exact)
+        return [min(1.0, loss_up(interval.upper)) for interval in found]
+
     def explain(self, delta: Real) -> str:
         """Which rule gave ``epsilon(delta)``, and the theorem it rests on."""
         exact = rational(delta, "delta", maximum=1)

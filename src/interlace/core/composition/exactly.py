@@ -7,7 +7,7 @@ losses convolve, concurrently (FORMULAS 2.1, 2.8).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -69,6 +69,26 @@ def delta(terms: Terms, epsilon: Fraction) -> Found:
     return _worst(terms, lambda side: side.delta(epsilon)), INTEGRAL
 
 
+def deltas(terms: Terms, epsilons: Sequence[Fraction]) -> list[Interval]:
+    """Encloses delta at each epsilon; one line of integration serves near ones."""
+    if not _integrated(terms):
+        return [delta(terms, e)[0] for e in epsilons]
+    found = [(low.deltas(epsilons), high.deltas(epsilons)) for low, high in _sides(terms)]
+    return [
+        Interval(max(low[i].lower for low, _ in found), max(high[i].upper for _, high in found))
+        for i in range(len(epsilons))
+    ]
+
+
+def _integrated(terms: Terms) -> bool:
+    """Whether neither a formula nor a sum answers."""
+    if terms.losses and terms.losses[-1][0] > LARGEST_LOSS:
+        return False
+    if terms.mu_squared and not (terms.losses or terms.known or terms.arrays):
+        return False
+    return _summed_or_none(terms) is None
+
+
 def _summed_or_none(terms: Terms) -> TwoPointLoss | None:
     return None if terms.mu_squared or terms.known or terms.arrays else _summed(terms.losses)
 
@@ -127,6 +147,12 @@ class Side:
         if room.lower <= 0:
             return INFINITE if room.upper < 0 else Interval(ZERO.lower, INFINITE.upper)
         return contour.epsilon(self.model, room)
+
+    def deltas(self, epsilons: Sequence[Fraction]) -> list[Interval]:
+        from interlace.core.composition import contour
+
+        lost = ONE - self.kept
+        return [(lost + found).clip(0, 1) for found in contour.deltas(self.model, epsilons)]
 
     def delta(self, epsilon: Fraction) -> Interval:
         from interlace.core.composition import contour

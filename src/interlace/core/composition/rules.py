@@ -7,6 +7,7 @@ greatest lower end may be taken. A filter may not do that (R3).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -115,6 +116,13 @@ def delta(terms: Terms, epsilon: Fraction) -> Ruled:
     upper, rule = min(_upper_deltas(terms, epsilon))
     found = _between(mixing.lower_delta(terms, epsilon), upper, rule)
     return Ruled(terms.leak.after(found.enclosure), rule)
+
+
+def deltas(terms: Terms, epsilons: Sequence[Fraction]) -> list[Interval]:
+    """Enclosures of the least delta at each epsilon."""
+    if not terms.exact or terms.harmless or terms.leak.exact == 1:
+        return [delta(terms, e).enclosure for e in epsilons]
+    return [terms.leak.after(found) for found in exactly.deltas(terms, epsilons)]
 
 
 def _upper_deltas(terms: Terms, epsilon: Fraction) -> list[tuple[Decimal, str]]:

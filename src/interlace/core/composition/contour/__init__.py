@@ -9,6 +9,6 @@ from interlace.core.composition.contour.building import built
 from interlace.core.composition.contour.gaussian import GaussianLoss
 from interlace.core.composition.contour.model import Lattice, Model
 from interlace.core.composition.contour.responses import Responses
-from interlace.core.composition.contour.search import delta, epsilon
+from interlace.core.composition.contour.search import delta, deltas, epsilon
 
-__all__ = ["GaussianLoss", "Lattice", "Model", "Responses", "built", "delta", "epsilon"]
+__all__ = ["GaussianLoss", "Lattice", "Model", "Responses", "built", "delta", "deltas", "epsilon"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -21,6 +21,8 @@ _NEAR, _FAR = 1e-13, 50.0
 _MORE, _GENTLE = 1.02, 6
 #: Where fewer losses than this are below their largest value, values are listed.
 _FEW_MOVED = 12.0
+#: A line serves another epsilon while its c is within this factor and its delta so close.
+_NEIGHBOUR, _CLOSE = 2.0, 1e-7
 
 
 def delta(model: Model, epsilon: Fraction) -> Interval:
@@ -31,6 +33,25 @@ def delta(model: Model, epsilon: Fraction) -> Interval:
         if found is not None:
             return found
     return drawn(model, saddle).delta(epsilon)
+
+
+def deltas(model: Model, epsilons: Sequence[Fraction]) -> list[Interval]:
+    """Encloses delta at each epsilon >= 0. A line serves its neighbours while that is close."""
+    found: dict[Fraction, Interval] = {}
+    line: Line | None = None
+    for at in sorted(set(epsilons)):
+        saddle = for_epsilon(model, float(at))
+        if model.moved(saddle.c) < _FEW_MOVED:
+            found[at] = delta(model, at)
+            continue
+        if line is not None and saddle.c < line.c * _NEIGHBOUR:
+            low, high = line.log_delta(at)
+            if high - low <= _CLOSE:
+                found[at] = line.delta(at)
+                continue
+        line = drawn(model, saddle)
+        found[at] = line.delta(at)
+    return [found[at] for at in epsilons]
 
 
 def epsilon(model: Model, share: Interval) -> Interval:
