@@ -70,10 +70,14 @@ class BoundedRange(PrivacyLoss):
         if delta == 0 or self.eta == 0:
             return full
         gap = (Interval.of(delta) * one_minus_exp(full)).sqrt()
+        if gap.lower >= 1:
+            return ZERO
+        lost = minus_log_one_minus(Interval(gap.lower, gap.lower))
+        upper = (full - lost - lost).clip(0).upper
         if gap.upper >= 1:
-            return Interval(ZERO.lower, full.upper)
+            return Interval(ZERO.lower, upper)
         lost = minus_log_one_minus(gap)
-        return (full - lost - lost).clip(0)
+        return Interval((full - lost - lost).clip(0).lower, upper)
 
     def divergence(self, direction: Direction, alpha: Fraction | None) -> Interval:
         del direction

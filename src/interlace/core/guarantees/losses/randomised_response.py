@@ -67,7 +67,8 @@ class RandomisedResponse(PrivacyLoss):
         if lost.lower >= 1:
             return ZERO
         if lost.upper >= 1:
-            return Interval(ZERO.lower, full.upper)
+            least = Interval(lost.lower, lost.lower)
+            return Interval(ZERO.lower, (full - minus_log_one_minus(least)).clip(0).upper)
         return (full - minus_log_one_minus(lost)).clip(0)
 
     def divergence(self, direction: Direction, alpha: Fraction | None) -> Interval:
