@@ -3,7 +3,8 @@
 Mechanisms with such bounds are together one interactive mechanism, whose profile is bounded by the
 conversion of their sum (FORMULAS 2.8, 6.11). A bound of a profile at some points, joined by straight
 lines in e^epsilon, is the profile of a loss of finitely many values that dominates; it composes
-with the exact losses. From below the mechanisms may be Gaussian ones. Fixed parameters only.
+with the exact losses. From below the mechanisms may be Gaussian ones, and that of one
+order the best two-point pair. Fixed parameters only.
 """
 
 from __future__ import annotations
@@ -16,16 +17,15 @@ from itertools import pairwise
 
 from interlace.core.composition import exactly
 from interlace.core.composition.terms import NO_LINE, Terms
-from interlace.core.guarantees import one_order, orders
+from interlace.core.guarantees import one_order, orders, two_points
 from interlace.core.guarantees.enclosures import shorten_up
 from interlace.core.guarantees.lines import RenyiLine
 from interlace.core.guarantees.losses import Atoms
 from interlace.core.interval import ONE, UP, ZERO, Interval
 
 RULE = (
-    "the profile of the Rényi bounds (Lyu 2022, Thm 2 and Cor. 1; converted as by Canonne, Kamath "
-    "and Steinke 2020 and Asoodeh et al. 2021) composed with the exact losses (Lyu 2022, Thm 1; "
-    "Vadhan and Zhang 2023)"
+    "the profile of the Rényi bounds (Lyu 2022, Thm 2 and Cor. 1; at one order the optimum over "
+    "two-point pairs) composed with the exact losses (Lyu 2022, Thm 1; Vadhan and Zhang 2023)"
 )
 #: At how many points the profile is bounded; up to how many digits below what is asked for, and at
 #: most in all.
@@ -52,12 +52,20 @@ def upper_delta(terms: Terms, epsilon: Fraction, known: Decimal) -> Decimal:
 
 def lower_epsilon(terms: Terms, share: Interval) -> Decimal:
     """An epsilon that some mechanisms with these guarantees need."""
-    return exactly.epsilon(_attained(terms), share)[0].lower
+    found = exactly.epsilon(_attained(terms), share)[0].lower
+    if terms.single.limit is None:
+        return found
+    pair = two_points.attained_epsilon(terms.single.limit, terms.single.constant, share)
+    return max(found, pair)
 
 
 def lower_delta(terms: Terms, epsilon: Fraction) -> Decimal:
     """A delta that some mechanisms with these guarantees need."""
-    return exactly.delta(_attained(terms), epsilon)[0].lower
+    found = exactly.delta(_attained(terms), epsilon)[0].lower
+    if terms.single.limit is None:
+        return found
+    pair = two_points.attained_delta(terms.single.limit, terms.single.constant, epsilon)
+    return max(found, pair)
 
 
 def _attained(terms: Terms) -> Terms:

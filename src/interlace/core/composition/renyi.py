@@ -22,8 +22,8 @@ _BINS = 16
 _MOST_GROUPS, _COARSE_BITS = 4096, 10
 
 RULE = (
-    "Rényi divergences added at one order (concurrent: Lyu 2022, Thm 2), converted by the better "
-    "of Canonne, Kamath and Steinke 2020 and Asoodeh et al. 2021"
+    "Rényi divergences added at one order (concurrent: Lyu 2022, Thm 2), converted by the optimum "
+    "over two-point pairs"
 )
 
 

@@ -21,8 +21,8 @@ from interlace.core.interval import ONE, ZERO, Interval
 
 LEAKS = "nothing but leaks: 1 - Π(1 - delta_i)"
 SUMS = (
-    "bounds on Rényi divergences added up (concurrent: Lyu 2022, Thm 2 and Cor. 1), converted by "
-    "the better of Canonne, Kamath and Steinke 2020 and Asoodeh et al. 2021"
+    "bounds on Rényi divergences added up (concurrent: Lyu 2022, Thm 2 and Cor. 1), converted at "
+    "one order by the optimum over two-point pairs"
 )
 
 #: Relative width up to which an interval counts as exact.

@@ -87,6 +87,8 @@ class Terms:
     line: RenyiLine = NO_LINE
     attained: Fraction = Fraction(0)
     """The rho of Gaussian mechanisms that have the guarantees of which ``line`` is the sum."""
+    single: RenyiLine = NO_LINE
+    """Of the parts that bound one order, the one with the largest divergence."""
     arrays: tuple[tuple[Batch, int], ...] = ()
     """Batches of so many distinct two-point losses that they are left as arrays."""
 
@@ -130,6 +132,7 @@ class _Sorting:
     known: list[tuple[PrivacyLoss, int]] = field(default_factory=list)
     line: RenyiLine = NO_LINE
     attained: Fraction = Fraction(0)
+    single: RenyiLine = NO_LINE
     arrays: list[tuple[Batch, int]] = field(default_factory=list)
 
     def add(self, part: Part, count: int) -> None:
@@ -147,6 +150,7 @@ class _Sorting:
                 self._bound(part.line, part.rho, count)
             case RenyiDP():
                 self._bound(part.line, part.epsilon0 / part.alpha, count)
+                self.single = max(self.single, part.line, key=lambda line: line.constant)
             case PrivacyLoss():
                 self.known.append((part, count))
             case Batch():
@@ -178,6 +182,7 @@ class _Sorting:
             tuple(self.known),
             self.line,
             self.attained,
+            self.single,
             tuple(self.arrays),
         )
 

@@ -9,19 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from interlace.core.guarantees.enclosures import minus_log_one_minus, one_minus_exp
-from interlace.core.guarantees.orders import Curve, RoughCurve, best_delta, best_epsilon
 from interlace.core.interval import ONE, ZERO, Interval
-
-__all__ = [
-    "Curve",
-    "RoughCurve",
-    "best_delta",
-    "best_epsilon",
-    "response_delta",
-    "response_epsilon",
-    "response_renyi",
-    "tanh_half",
-]
 
 #: Orders nearer to 1 than this are moved there: D_alpha does not decrease in alpha.
 _NEAREST_ORDER = Fraction(1, 10**20)
