@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import ParameterError, Unproven
 from interlace.core.guarantees import TCDP, ZCDP, PureDP, RenyiDP, to_zcdp
+from interlace.core.guarantees import one_order_search as search
 from tests.effort import examples
 
 
@@ -86,6 +87,33 @@ def test_a_higher_order_says_more(
     assert TCDP(divergence, high).epsilon(delta) <= TCDP(divergence, low).epsilon(delta) * (
         1 + 1e-8
     )
+
+
+@pytest.mark.parametrize("rho", [0.001, 0.5, 5])
+@pytest.mark.parametrize("place", [0.5, 2.0])
+def test_no_better_conversion_of_zcdp_exists(rho: float, place: float) -> None:
+    # A pair of two points that has rho-zCDP but for a thousandth, at every order that is tried,
+    # and attains the delta but for a thousandth. Its places are proposed by the search.
+    e = rho + place * math.sqrt(rho)
+    best: tuple[float, float, float] = math.inf, 0.0, 0.0
+    for k in range(-400, 600):
+        x = math.exp(k / 100)
+        if (found := search.rough_log_delta(x, (1 + x) * rho, e)) < best[0]:
+            s, _ = search.widest(x, (1 + x) * rho, e)
+            a = e - search.mean(s, x)
+            best = found, a, search.opposite(a, x, (1 + x) * rho)
+    with mpmath.workdps(30):
+        a, w = mpmath.mpf(best[1]), mpmath.mpf(best[2])
+        p = mpmath.expm1(-w) / mpmath.expm1(-a - w)
+        q = p * mpmath.exp(-a)
+        assert p - mpmath.exp(e) * q >= ZCDP(rho).delta(e) * (1 - 1e-3)
+        for k in range(-40, 60):
+            order = 1 + mpmath.exp(mpmath.mpf(k) / 8)
+            for first, second in ((p, q), (q, p)):
+                moment = first**order * second ** (1 - order) + (1 - first) ** order * (
+                    1 - second
+                ) ** (1 - order)
+                assert mpmath.log(moment) / (order - 1) <= order * rho * 1.001
 
 
 def _by_recursion(alpha: Fraction, size: int) -> Fraction:
