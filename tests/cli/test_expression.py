@@ -6,10 +6,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+import interlace as il
 from interlace.cli.expression import read_expression
+from interlace.cli.main import main
 from interlace.core.errors import ParameterError
 from interlace.core.guarantees import (
     TCDP,
@@ -96,3 +99,20 @@ def test_what_is_no_item_is_refused_with_the_words_there_are(text: str) -> None:
 def test_a_number_out_of_range_is_named(text: str, name: str) -> None:
     with pytest.raises(ParameterError, match=f"^{name}: "):
         read_expression(text)
+
+
+def test_the_command_composes_every_notion() -> None:
+    text = "3x gdp(0.1) + renyi(8, 0.1) + tcdp(0.01, 16) + zcdp(0.01) + 2x0.1 + (0.1, 1e-9)"
+    shown = CliRunner().invoke(main, ["compose", text, "--delta", "1e-6"])
+    assert shown.exit_code == 0
+    expected = il.compose(
+        [
+            (il.GaussianDP(0.1), 3),
+            il.RenyiDP(8, 0.1),
+            il.TCDP(0.01, 16),
+            il.ZCDP(0.01),
+            (il.PureDP(0.1), 2),
+            il.ApproxDP(0.1, 1e-9),
+        ]
+    )
+    assert float(shown.output.split()[2]) == expected.epsilon(1e-6)
