@@ -23,6 +23,8 @@ _NEGLIGIBLE = Decimal("1e-64")
 _FARTHEST = Decimal(10) ** 8
 _LARGEST_EXPONENT = Decimal(10) ** 16
 
+#: A guess below this times mu may be 0.
+_NEAR = Decimal("0.01")
 #: How narrow the interval around an epsilon gets, and where Newton's next step is aimed.
 _CLOSE, _CLOSER = Decimal("1e-20"), Decimal("1e-24")
 _STEPS = 120
@@ -137,10 +139,11 @@ class Gaussian:
         >>> Decimal("4.886554") < found.lower <= found.upper < Decimal("4.886555")
         True
         """
-        if self.delta(ZERO).upper <= share.lower:
+        at = _guess(self._mu.up(), log_roughly(Fraction(share.lower)))
+        if at <= UP.multiply(self._mu.upper, _NEAR) and self.delta(ZERO).upper <= share.lower:
             return ZERO
         low, high = Decimal(0), self._far(share)
-        at = min(high, _guess(self._mu.up(), log_roughly(Fraction(share.lower))))
+        at = min(high, at)
         aimed = False
         for _ in range(_STEPS):
             width = UP.subtract(high, low)
