@@ -66,12 +66,12 @@ class ValueRule(Rule[State, Piece]):
         return State(Fraction(0), None, 1 - self.rule.structural)
 
     def charge(self, parts: Parts) -> Charge:
-        kept = []
+        kept: list[tuple[Part, int]] = []
         for part, count in parts:
-            guarantee = stated(part)
-            if self._is_covered(guarantee or part):
-                kept.append((guarantee or part, count))
-        return told(compose(kept).parts, self.budget)
+            guarantee = stated(part) or part
+            if self._is_covered(guarantee):
+                kept.append((guarantee, count))
+        return told(tuple(kept) if len(kept) == 1 else compose(kept).parts, self.budget)
 
     def _is_covered(self, guarantee: Part) -> bool:
         """Whether there is something to charge. Raises for what this rule does not cover."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+Triple = tuple[float, float, float]
+
 _ROOT = math.sqrt(2 * math.pi)
 #: Nodes and weights of Gauss-Legendre on [0, 1], by n.
 _RULES = {
@@ -52,18 +54,22 @@ def cost(t: float, epsilon: float, w: float) -> float:
     >>> abs(cost(0.0, 0.1, 1.0) / (0.01 + 0.0001 / 6 * 0.75) - 1) < 1e-3
     True
     """
-    if 16 * epsilon * epsilon < w and t * epsilon < w:
-        return _newton(lambda lost: _smooth(t, epsilon, w, lost), t, epsilon, w)
+    square = epsilon * epsilon
+    if 16 * square < w and t * epsilon < w:
+        # The first terms of its series in epsilon.
+        start = square * (1 + square / 6 * (1 / w - 0.25 - t * t / (w * w)))
+        return _newton(lambda lost: _smooth(t, epsilon, w, lost), (t, epsilon, w), start)
     plain = _Plain(t, epsilon, w)
     if plain.excess(w) >= 0:
         return w
-    return _newton(plain.excess, t, epsilon, w)
+    return _newton(plain.excess, (t, epsilon, w), square)
 
 
-def _newton(excess: Callable[[float], float], t: float, epsilon: float, w: float) -> float:
+def _newton(excess: Callable[[float], float], at: Triple, start: float) -> float:
     # On what w loses: the excess falls with it, and bisection guards every step.
+    t, epsilon, w = at
     low, high = 0.0, w
-    lost = min(epsilon * epsilon, w * 3 / 4)
+    lost = min(start, w * 3 / 4)
     for turn in range(150):
         found = excess(lost)
         if found > 0:
@@ -75,7 +81,8 @@ def _newton(excess: Callable[[float], float], t: float, epsilon: float, w: float
         # Far in a tail the excess is exponential, and Newton's steps too short.
         if not low < after < high or (turn > 8 and turn % 2):
             after = (low + high) / 2
-        if abs(after - lost) <= 1e-9 * lost or w - lost <= 1e-300:
+        # Newton's error is about the square of its step.
+        if abs(after - lost) <= 1e-5 * lost or w - lost <= 1e-300:
             return after
         lost = after
     return lost

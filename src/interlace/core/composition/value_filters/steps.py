@@ -76,6 +76,9 @@ def _settled(
         if high - low > _TIGHT / 4 * unit:
             bits = min(bits + 64, _MOST_BITS)
         lost = _better(lost, start[2], high / max(unit, 1.0))
+    if best is None and excess(t, epsilon, w, Fraction(0), bits)[1] <= 0:
+        # Close to where there is none at all the search may miss the last one.
+        return Fraction(0)
     return best
 
 
