@@ -65,7 +65,7 @@ def test_import_interlace_loads_no_third_party_module() -> None:
     assert _run(_PRINT_FOREIGN.format(module="interlace")) == ""
 
 
-#: What uses numpy: imported where an integral is taken or a large tree is walked.
+#: What uses numpy: imported where an integral is taken, a batch made or a large tree walked.
 CORE = SOURCE / "interlace" / "core"
 CONTOUR = CORE / "composition" / "contour"
 
@@ -80,7 +80,7 @@ def test_the_core_imports_only_the_standard_library_and_numpy() -> None:
     # Imports inside functions too, which the test above cannot see.
     found = {path: foreign for path in CORE.rglob("*.py") if (foreign := _foreign(path))}
     files = {path for path in found if path.parent != CONTOUR}
-    assert files == {CORE / "finite" / "blocks.py"}
+    assert files == {CORE / "finite" / "blocks.py", CORE / "composition" / "batch.py"}
     assert set().union(*found.values()) == {"numpy"}
 
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from interlace.core.composition.optimal import TwoPointLoss, model
 from interlace.core.composition.terms import Terms
 from interlace.core.guarantees import conversions
 from interlace.core.guarantees.enclosures import INFINITE
-from interlace.core.guarantees.losses import Atoms, Direction
+from interlace.core.guarantees.losses import Atoms, Direction, DiscreteGaussian, PrivacyLoss
 from interlace.core.guarantees.normal import Gaussian
 from interlace.core.interval import ONE, ZERO, Interval
 
@@ -37,6 +37,9 @@ CERTAIN = f"the sum of the epsilon_i, beside a loss that is all but certain ({_L
 
 #: A larger epsilon_i tells all but e^-1000000 of the time: nothing is gained by convolving it.
 LARGEST_LOSS = 10**6
+
+#: Discrete Gaussian noise from this sigma on is not listed value by value.
+WIDEST_LISTED = 4
 
 Found = tuple[Interval, str]
 """An enclosure, and the rule that gave it."""
@@ -187,15 +190,25 @@ def _directions(terms: Terms) -> list[Direction]:
 
 
 def _atoms(terms: Terms, direction: Direction, *, upper: bool) -> list[tuple[Atoms, int]]:
-    return [(loss.atoms(direction, upper=upper), count) for loss, count in terms.known]
+    return [
+        (loss.atoms(direction, upper=upper), count)
+        for loss, count in terms.known
+        if not _wide(loss)
+    ]
+
+
+def _wide(loss: PrivacyLoss) -> TypeGuard[DiscreteGaussian]:
+    """Whether a formula serves better than atoms."""
+    return isinstance(loss, DiscreteGaussian) and loss.sigma >= WIDEST_LISTED
 
 
 def _side(terms: Terms, known: list[tuple[Atoms, int]], *, upper: bool) -> Side:
     from interlace.core.composition import contour
 
+    wide = [(loss, count) for loss, count in terms.known if _wide(loss)]
     kept = ONE
     for atoms, count in known:
         kept = kept * (ONE - atoms.leak).power(count)
     return Side(
-        contour.built(terms.losses, terms.mu_squared, known, terms.arrays, upper=upper), kept
+        contour.built(terms.losses, terms.mu_squared, known, terms.arrays, wide, upper=upper), kept
     )

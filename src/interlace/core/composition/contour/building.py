@@ -13,10 +13,12 @@ from interlace.core.composition.batch import Batch
 from interlace.core.composition.contour.edge import Below, Edge, Flips, Listed, Steps
 from interlace.core.composition.contour.finite import FiniteLoss
 from interlace.core.composition.contour.gaussian import GaussianLoss
+from interlace.core.composition.contour.integers import DiscreteGaussianLoss
 from interlace.core.composition.contour.model import Lattice, Model
 from interlace.core.composition.contour.responses import Responses
 from interlace.core.composition.contour.rounding import around, summed
 from interlace.core.composition.terms import Losses, total_of
+from interlace.core.guarantees.losses import DiscreteGaussian
 from interlace.core.guarantees.losses.atoms import Atoms, enclosed
 from interlace.core.interval import Interval
 
@@ -31,22 +33,26 @@ def built(
     mu_squared: Fraction = Fraction(0),
     finite: Counted = (),
     arrays: Sequence[tuple[Batch, int]] = (),
+    integers: Sequence[tuple[DiscreteGaussian, int]] = (),
     *,
     upper: bool = True,
 ) -> Model:
-    """The sum of two-point losses, a Gaussian one of mu^2, and losses of finitely many values.
+    """The sum of two-point losses, a Gaussian one of mu^2, losses of finitely many values, and
+    those of wide discrete Gaussian noise.
 
     Of enclosed values and masses the upper or the lower ends are taken: more of either is more
     loss. What floats round is accounted for by the model.
     """
-    # Neither on a lattice nor with a largest value that matters.
     smooth = bool(mu_squared or arrays)
     return Model(
         _responses(losses, arrays),
         GaussianLoss(float(mu_squared)),
-        tuple(_finite(atoms, n, upper=upper) for atoms, n in finite),
-        None if smooth else _lattice(losses, finite),
-        None if smooth else partial(_edge, losses, finite),
+        (
+            *(_finite(atoms, n, upper=upper) for atoms, n in finite),
+            *(DiscreteGaussianLoss(float(g.sigma), g.shift, n) for g, n in integers),
+        ),
+        None if smooth else _lattice(losses, finite, integers),
+        None if smooth or integers else partial(_edge, losses, finite),
     )
 
 
@@ -74,8 +80,13 @@ def _finite(atoms: Atoms, count: int, *, upper: bool) -> FiniteLoss:
     return FiniteLoss(np.array(values), np.array(masses), float(count))
 
 
-def _lattice(losses: Losses, finite: Counted) -> Lattice | None:
-    """The coarsest lattice that holds all values of the sum; None where it would be very fine."""
+def _lattice(
+    losses: Losses, finite: Counted, integers: Sequence[tuple[DiscreteGaussian, int]]
+) -> Lattice | None:
+    """The coarsest lattice that holds all values of the sum; None where it would be very fine.
+
+    Where there is no largest value, one of the lattice's points stands for it.
+    """
     spacing = common_step(2 * e for e, _ in losses)
     if losses and spacing is None:
         return None
@@ -88,6 +99,10 @@ def _lattice(losses: Losses, finite: Counted) -> Lattice | None:
             return None
         largest += last * count
         steps.append(atoms.step or Fraction(0))
+    for gaussian, count in integers:
+        # Half the square of mu, and steps of shift / sigma^2.
+        steps.append(gaussian.shift / gaussian.sigma**2)
+        largest += count * (gaussian.shift / gaussian.sigma) ** 2 / 2
     spacing = common_step(steps)
     return Lattice(largest, spacing) if spacing else None
 

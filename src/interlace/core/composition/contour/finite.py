@@ -68,12 +68,14 @@ class FiniteLoss:
         real, imaginary = np.cos(x) @ weights, np.sin(x) @ weights
         modulus = np.hypot(real, imaginary)
         lost = 2 * self._relative(c) + 8 * UNIT * t * self._farthest
-        with np.errstate(divide="ignore"):
-            error = np.where(modulus > 2 * lost, 2 * lost / modulus, np.inf)
-            log_modulus = np.log(np.maximum(modulus, 1e-300))
+        known = modulus > 20 * lost
+        error = np.where(known, 2 * lost / np.where(known, modulus, 1.0), 0.0)
+        # Where the angle is unknown the modulus has to be a bound.
+        log_modulus = np.log(np.where(known, modulus, modulus + lost))
         phase = np.arctan2(imaginary, real) + t * middle
         n = self.count
-        return Nodes(n * log_modulus, n * phase, n * (error + CHAIN * (1 + np.abs(phase))))
+        rounded = CHAIN * (1 + np.abs(log_modulus) + np.abs(phase))
+        return Nodes.settled(n * log_modulus, n * phase, n * (error + rounded), known)
 
     def log_bounds(self, c: float, low: Floats, high: Floats) -> Floats:
         """|a + b e^(itd)|^2 = (a + b)^2 - 4ab sin^2(td/2) for two values at distance d; the rest

@@ -23,7 +23,7 @@ class GaussianLoss:
 
     def nodes(self, c: float, t: Floats) -> Nodes:
         fall, turn = t * t * self.mu_squared / 2, t * ((c + 0.5) * self.mu_squared)
-        return Nodes(-fall, turn, CHAIN * (fall + turn))
+        return Nodes.settled(-fall, turn, CHAIN * (fall + turn))
 
     def log_bounds(self, c: float, low: Floats, high: Floats) -> Floats:
         del c, high

@@ -25,6 +25,9 @@ from interlace.core.composition.contour.rounding import CHAIN, UNIT, around, sum
 from interlace.core.composition.contour.values import Cumulants, Floats, Nodes
 from interlace.core.interval import ZERO, Interval
 
+#: Where a logarithm is known no better than this, only the modulus of a node counts.
+_FAR_OFF = 0.1
+
 
 @dataclass(frozen=True, eq=False)
 class Line:
@@ -83,7 +86,8 @@ class Line:
         sizes[0] /= 2  # t = 0 occurs once, all others twice.
         turn = self.nodes.phase - self.t * at + np.angle(weights)
         error = self.nodes.error + CHAIN * (1 + np.abs(self.nodes.phase) + self.t * abs(at))
-        lost = sizes @ np.minimum(np.expm1(np.minimum(error, 1.0)), 2.0)
+        # |e^(x + iy) - 1| <= e^(2 max) - 1; beyond, two numbers of about that modulus.
+        lost = sizes @ np.where(error < _FAR_OFF, np.expm1(2 * np.minimum(error, 1.0)), 2.5)
         return float(sizes @ np.cos(turn)), float(lost + sizes.sum() * summed(sizes.size))
 
     def _aliases(self, epsilon: float) -> float:

@@ -78,16 +78,20 @@ class Responses:
         lost = drop * sine * sine
         # 1 - drop sin^2, without cancellation where it is small.
         left = cosine * cosine + (tau * sine) ** 2
-        with np.errstate(divide="ignore"):
-            log_modulus = np.where(lost < 0.5, np.log1p(-np.minimum(lost, 0.5)), np.log(left)) / 2
+        slack = CHAIN + 4 * UNIT * x
+        known = left > (40 * slack) ** 2
+        safe = np.where(known, left, (np.sqrt(left) + 2 * slack) ** 2)
+        # Where the angle is unknown the modulus has to be a bound.
+        log_modulus = np.where(lost < 0.5, np.log1p(-np.minimum(lost, 0.5)), np.log(safe)) / 2
         phase = np.arctan2(tau * sine, cosine)
         # Relative errors of the parts, and of x, carried through the derivatives.
         turned = np.abs(sine * cosine)
         moved = CHAIN * (lost + tau * turned) + 4 * UNIT * x * (drop * turned + tau)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            error = (moved / left) @ self._weights
+        error = np.where(known, moved / safe, 0.0) @ self._weights
         sums = summed(self.epsilon.size) * ((np.abs(log_modulus) + np.abs(phase)) @ self._weights)
-        return Nodes(log_modulus @ self.count, phase @ self.count, error + sums)
+        return Nodes.settled(
+            log_modulus @ self.count, phase @ self.count, error + sums, known.all(axis=1)
+        )
 
     def log_bounds(self, c: float, low: Floats, high: Floats) -> Floats:
         """Upper bounds of log |phi| on each [low, high]; needs counts >= 0.

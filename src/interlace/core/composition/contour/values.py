@@ -9,6 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+
+#: An error of a logarithm that is worth knowing.
+SMALL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -35,11 +39,25 @@ class Cumulants:
 @dataclass(frozen=True, eq=False)
 class Nodes:
     """log phi of a tilted law at some points: the logarithm of its modulus, its angle, and a
-    bound of the error of either."""
+    bound of the error of either. Where that is infinite, the angle is not known and the modulus
+    is a bound, up to what the errors of other kinds of losses are."""
 
     log_modulus: Floats
     phase: Floats
     error: Floats
+
+    @classmethod
+    def settled(
+        cls, log_modulus: Floats, phase: Floats, error: Floats, known: Booleans | None = None
+    ) -> Nodes:
+        """Nodes of one kind. Where the error is not small, or the angle not ``known``, the modulus
+        is raised by the error, so that it is a bound."""
+        small = error <= SMALL if known is None else known & (error <= SMALL)
+        return cls(
+            np.where(small, log_modulus, log_modulus + error),
+            phase,
+            np.where(small, error, np.inf),
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Nodes]) -> Nodes:
