@@ -146,14 +146,13 @@ _delta_of = lru_cache(maxsize=64)(rules.delta)
 def compose(items: Iterable[Item]) -> Composition:
     """The guarantee of all ``items`` together, for parameters fixed before any answer.
 
-    An item is a guarantee, a mechanism (anything with ``.guarantee``), a composition, or a
-    pair of one of these and a count up to 1e12. No items compose to 0. Sources: optimal
-    composition of Kairouz-Oh-Viswanath and Murtagh-Vadhan, concurrent by Lyu 2022, Thm 1;
-    zCDP by its Cor. 1 (FORMULAS 2.1-2.8).
+    An item is a guarantee, a privacy loss, a batch, a mechanism (anything with ``.guarantee``), a
+    composition, or a pair of one of these and a count up to 1e12. No items compose to 0. Sources:
+    optimal composition of Kairouz-Oh-Viswanath and Murtagh-Vadhan, concurrent by Lyu 2022, Thm 1;
+    Rényi bounds by its Thm 2 and Cor. 1; exact losses convolve (FORMULAS 2.1-2.8).
 
-    More items never cost less, and never less than any member, where the numbers are exact;
-    for zCDP alone, and beside it, up to the 1e-9 of a search; where losses were put on a grid
-    (``explain`` says so), up to the width of the interval.
+    More items never cost less, and never less than any member, up to the width of the intervals;
+    beside bounds on Rényi divergences, up to some 1 % of delta.
 
     Raises ParameterError, naming the item's index, for anything else, and RelationMismatch
     where the items that occur are for different neighbours.
