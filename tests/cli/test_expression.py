@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from fractions import Fraction
 
@@ -103,7 +104,7 @@ def test_a_number_out_of_range_is_named(text: str, name: str) -> None:
 
 def test_the_command_composes_every_notion() -> None:
     text = "3x gdp(0.1) + renyi(8, 0.1) + tcdp(0.01, 16) + zcdp(0.01) + 2x0.1 + (0.1, 1e-9)"
-    shown = CliRunner().invoke(main, ["compose", text, "--delta", "1e-6"])
+    shown = CliRunner().invoke(main, ["compose", text, "--delta", "1e-6", "--json"])
     assert shown.exit_code == 0
     expected = il.compose(
         [
@@ -115,4 +116,4 @@ def test_the_command_composes_every_notion() -> None:
             il.ApproxDP(0.1, 1e-9),
         ]
     )
-    assert float(shown.output.split()[2]) == expected.epsilon(1e-6)
+    assert json.loads(shown.output)["answers"][0]["epsilon"] == expected.epsilon(1e-6)

@@ -13,9 +13,8 @@ from rich.console import Console
 
 import interlace
 from interlace.cli.certify import certify, check
-from interlace.cli.expression import read_expression, read_number
+from interlace.cli.compose import compose
 from interlace.cli.verify import verify as verify_command
-from interlace.core.composition import compose
 from interlace.core.errors import InterlaceError
 
 _INTERRUPTED = 130  # what shells report for Ctrl-C
@@ -48,6 +47,7 @@ def main() -> None:
 
 main.add_command(certify)
 main.add_command(check)
+main.add_command(compose)
 main.add_command(verify_command)
 
 
@@ -62,32 +62,6 @@ def demo(folder: Path | None) -> None:
     from interlace.cli.demo import run
 
     run(folder)
-
-
-@main.command("compose")
-@click.argument("expression")
-@click.option("--delta", help="Report epsilon at this delta, for example 1e-6.")
-@click.option("--epsilon", help="Report delta at this epsilon.")
-def compose_(expression: str, delta: str | None, epsilon: str | None) -> None:
-    """Compose guarantees that are fixed in advance.
-
-    EXPRESSION joins items by "+". An item is epsilon, (epsilon,delta), zcdp(rho), gdp(mu),
-    renyi(alpha,epsilon) or tcdp(rho,omega); "100x" in front repeats it: "100x(0.1,1e-8) +
-    zcdp(0.05)".
-    """
-    composition = compose(read_expression(expression))
-    if delta is not None and epsilon is None:
-        exact = read_number(delta, "delta")
-        lower, upper = composition.epsilon_interval(exact)
-        click.echo(f"epsilon = {upper!r} at delta = {delta}")
-        click.echo(f"the least possible lies between {lower!r} and {upper!r}")
-        click.echo(composition.explain(exact))
-    elif epsilon is not None and delta is None:
-        lower, upper = composition.delta_interval(read_number(epsilon, "epsilon"))
-        click.echo(f"delta = {upper!r} at epsilon = {epsilon}")
-        click.echo(f"the least possible lies between {lower!r} and {upper!r}")
-    else:
-        raise click.UsageError("give either --delta (as 1e-6) or --epsilon")
 
 
 @main.group()
