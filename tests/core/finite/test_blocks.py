@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -132,14 +131,6 @@ def test_what_needs_all_histories_at_once_is_refused(ask: Callable[[FinitePair],
 def test_too_many_histories_for_blocks_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"limit: about 1e\+12 histories"):
         _pair(12, limit=10_000).delta(epsilon=1)
-
-
-def test_without_numpy_the_error_says_what_to_install() -> None:
-    with (
-        mock.patch.dict(sys.modules, {"numpy": None}),
-        pytest.raises(ParameterError, match=r"install interlace\[fast\]"),
-    ):
-        _pair(5, limit=20_000).delta(epsilon=1)
 
 
 def test_probabilities_that_floats_cannot_hold_are_refused() -> None:

@@ -26,14 +26,15 @@ LOG2, LOG3 = Fraction(str(mpmath.mp.log(2))), Fraction(str(mpmath.mp.log(3)))
 
 @dataclass(frozen=True)
 class Shipped:
-    """A filter of the library as a rule of the game: rebuilt from what it has spent."""
+    """A summing filter of the library as a rule of the game: rebuilt from what it has spent."""
 
     budget: Notion
     spent: Notion | None = None
 
     def admitting(self, guarantee: Hashable) -> Shipped | None:
         assert isinstance(guarantee, PureDP | ApproxDP | ZCDP)
-        f = Filter(self.budget, spent=self.spent)
+        rule = "zcdp" if isinstance(self.budget, ZCDP) else "basic"
+        f = Filter(self.budget, rule, spent=self.spent)
         try:
             f.admit(guarantee)
         except BudgetExceeded:
