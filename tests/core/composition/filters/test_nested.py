@@ -46,7 +46,7 @@ class Nest:
 RATIOS = st.integers(22, 50).map(lambda n: Fraction(n, 20))
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(st.tuples(RATIOS, st.sampled_from([None, 0, 1])), min_size=2, max_size=4),
     st.integers(20, 90).map(lambda n: Fraction(n, 10)),

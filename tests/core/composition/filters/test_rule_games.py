@@ -47,7 +47,7 @@ def menus(draw: st.DrawFn, part: Fraction, tells: Any = None) -> list[Child]:
     return found
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.data(),
     POINTS,
@@ -110,7 +110,7 @@ def test_one_order_is_spent_to_the_end() -> None:
     assert moment == Fraction(7, 3) ** 2
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.data(),
     st.sampled_from(["residue", "gaussian"]),

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from interlace.core.composition.composed import Guaranteed, compose
 from interlace.core.composition.filters.largest import largest
@@ -156,9 +156,9 @@ class Filter:
     def remaining(self) -> Budget:
         """A budget of which a new filter would admit nothing that this one refuses, rounded down.
 
-        A new filter of the same rule; for "reach" of rule "residue" or, while that is more, of
-        "basic", since what reach gains depends on the epsilons before. What a single next mechanism
-        may cost is another question: see ``largest``.
+        A new filter of the same rule, with what is left of the structural part; for "reach" of rule
+        "residue" or, while that is more, of "basic", since what reach gains depends on the epsilons
+        before. What a single next mechanism may cost is another question: see ``largest``.
         """
         return self._rule.remaining(self._state)
 
@@ -200,7 +200,13 @@ class Filter:
                 self._state = self._rule.after(steps[-1])
                 self._history += steps
 
-    def largest(self, shape: Callable[[float], T], delta: Real | None = None) -> T:
+    @overload
+    def largest(self, shape: type[ApproxDP], delta: Real) -> ApproxDP: ...
+
+    @overload
+    def largest(self, shape: Callable[[float], T], delta: Real | None = None) -> T: ...
+
+    def largest(self, shape: Callable[..., Any], delta: Real | None = None) -> Any:
         """The largest next mechanism that fits, which ``admit`` (at this ``delta``) then takes,
         unless another thread was faster.
 
@@ -215,13 +221,12 @@ class Filter:
         >>> Filter(PureDP(1), spent=PureDP(0.3)).largest(PureDP)
         PureDP(0.7)
         """
-        make: Callable[..., T] = shape
-        kind: object = shape
-        if kind is ApproxDP:
+        make = shape
+        if shape is ApproxDP:
             if delta is None:
                 raise ParameterError("delta", "is needed for the shape ApproxDP")
             make, delta = partial(make, delta=delta), None
-        if kind in _NOTIONS:
+        if shape in _NOTIONS:
             make = partial(make, relation=self.budget.relation)
         state = self._state
         found = largest(
