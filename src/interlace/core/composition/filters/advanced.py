@@ -162,4 +162,4 @@ def _most(left: Numbers, budget: Budget) -> Notion:
     return ZCDP(parameter_down(left[0]), relation=budget.relation)
 
 
-_COST = Cost(("rho", "delta"), _charge, _numbers, _reading, _most)
+_COST = Cost(("rho", "delta"), _charge, _numbers, _reading, _most, frozenset({"rho"}))

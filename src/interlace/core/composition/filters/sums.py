@@ -54,6 +54,8 @@ class Cost:
     reading: Reading
     most: Callable[[Numbers, Budget], Notion]
     """The largest charge, from what is left; rounded down."""
+    searched: frozenset[str] = frozenset()
+    """Those sums whose limits are found by a search, and not told by the budget."""
 
 
 @final
@@ -117,11 +119,15 @@ class SumRule(Rule[Numbers, Step]):
         names = self.cost.names
         if set(document) != set(names):
             raise ParameterError("state", f"must hold {', '.join(names)} and nothing else")
-        # Less is left than was written only where another version found wider limits.
-        return tuple(
-            min(read_number(document, name), limit)
-            for name, limit in zip(names, self.limits, strict=True)
-        )
+        return tuple(map(self._left, names, self.limits, [read_number(document, n) for n in names]))
+
+    def _left(self, name: str, limit: Fraction, written: Fraction) -> Fraction:
+        if written <= limit:
+            return written
+        if name not in self.cost.searched:
+            raise ParameterError("state", f"{name} must lie within the budget {self.budget}")
+        # Another version found a wider limit.
+        return limit
 
     def certificate(self, start: Numbers, history: Sequence[Step]) -> Document:
         return {

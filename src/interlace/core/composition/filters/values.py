@@ -69,11 +69,11 @@ class ValueRule(Rule[State, Piece]):
         kept: list[tuple[Part, int]] = []
         for part, count in parts:
             guarantee = stated(part) or part
-            if self._is_covered(guarantee):
+            if self._is_covered(guarantee, part):
                 kept.append((guarantee, count))
         return told(tuple(kept) if len(kept) == 1 else compose(kept).parts, self.budget)
 
-    def _is_covered(self, guarantee: Part) -> bool:
+    def _is_covered(self, guarantee: Part, part: Part) -> bool:
         """Whether there is something to charge. Raises for what this rule does not cover."""
         if isinstance(guarantee, ApproxDP) and guarantee.delta0 and self._is_gaussian:
             raise unproven(guarantee, "GDP")
@@ -82,7 +82,7 @@ class ValueRule(Rule[State, Piece]):
         if isinstance(guarantee, GaussianDP) and not isinstance(self.budget, PureDP):
             return True
         if self._is_gaussian and not is_empty(guarantee):
-            raise unproven(guarantee, "GDP")
+            raise unproven(part, "GDP")
         refuse_without_point(guarantee, self.budget)
         return False
 

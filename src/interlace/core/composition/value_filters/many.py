@@ -35,9 +35,7 @@ def admitted(rule: Rule, state: State, child: Child, count: int) -> list[Piece] 
         size = _size(now, child, left) if len(found) < _MOST else left
         after = rule.step(now, child, size)
         if after is None:
-            # Where all of them sum to no more than the budget, nothing else is needed.
-            once = rule.step(state, child, count) if count > 1 and size < count else None
-            return None if once is None else [(child, count, once)]
+            return None
         found.append((child, size, after))
         now, left = after, left - size
     return found
