@@ -1,0 +1,120 @@
+"""Referees of the contour integral: sums over every value of a loss, in balls of 400 bits.
+
+Nothing of the code under test is used. A law is a table from values to masses under P; with a
+Gaussian loss beside it delta is the sum of mass * G(epsilon - value), G being the profile of the
+Gaussian mechanism (FORMULAS 7.5), which holds at negative arguments too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+import flint
+
+from interlace.core.interval import Interval
+
+#: Balls of python-flint, which has no types.
+Ball = Any
+Law = dict[Fraction, Ball]
+BITS = 400
+
+
+@contextmanager
+def balls(bits: int = BITS) -> Iterator[None]:
+    """Arithmetic of this many bits."""
+    before = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        yield
+    finally:
+        flint.ctx.prec = before
+
+
+def ball(value: Fraction | int) -> Ball:
+    exact = Fraction(value)
+    return flint.arb(exact.numerator) / flint.arb(exact.denominator)
+
+
+def responses(epsilon: Fraction, count: int) -> Law:
+    """The sum of ``count`` losses +-``epsilon``: a binomial (FORMULAS 2.2)."""
+    q = 1 / (1 + ball(epsilon).exp())
+    p = 1 - q
+    return {
+        (count - 2 * j) * epsilon: comb(count, j) * p ** (count - j) * q**j
+        for j in range(count + 1)
+    }
+
+
+def convolved(first: Law, second: Law) -> Law:
+    found: Law = {}
+    for x, p in first.items():
+        for y, q in second.items():
+            found[x + y] = found.get(x + y, 0) + p * q
+    return found
+
+
+def law(losses: Iterable[tuple[Fraction, int]]) -> Law:
+    """The sum of two-point losses."""
+    found: Law = {Fraction(0): flint.arb(1)}
+    for epsilon, count in losses:
+        found = convolved(found, responses(epsilon, count))
+    return found
+
+
+def powers(one: Law, count: int) -> Law:
+    """The sum of ``count`` independent losses of one law."""
+    found: Law = {Fraction(0): flint.arb(1)}
+    for _ in range(count):
+        found = convolved(found, one)
+    return found
+
+
+def gaussian(y: Ball, mu_squared: Fraction) -> Ball:
+    """The profile of the Gaussian mechanism at any real argument."""
+    mu, root = ball(mu_squared).sqrt(), flint.arb(2).sqrt()
+    first = ((y / mu - mu / 2) / root).erfc() / 2
+    second = ((y / mu + mu / 2) / root).erfc() / 2
+    return first - y.exp() * second
+
+
+def delta(values: Law, epsilon: Fraction, mu_squared: Fraction = Fraction(0)) -> Ball:
+    """The exact delta of a law, with a Gaussian loss beside it."""
+    total = flint.arb(0)
+    for value, mass in values.items():
+        if mu_squared:
+            total += mass * gaussian(ball(epsilon - value), mu_squared)
+        elif value > epsilon:
+            total += mass * -ball(epsilon - value).expm1()
+    return total
+
+
+def holds_delta(found: Interval, exact: Ball) -> bool:
+    """Whether an enclosure of delta may contain the exact value."""
+    lower, upper = ball(Fraction(found.lower)), ball(Fraction(found.upper))
+    return not (exact > upper or exact < lower)
+
+
+def holds_epsilon(
+    found: Interval, values: Law, share: Fraction, mu_squared: Fraction = Fraction(0)
+) -> bool:
+    """Whether [lower, upper] may contain the least epsilon at which delta is at most ``share``:
+    delta there is at least, and at most, that."""
+    goal = ball(share)
+    if found.lower > 0 and delta(values, Fraction(found.lower), mu_squared) < goal:
+        return False
+    return not (
+        found.upper < Decimal("Infinity")
+        and delta(values, Fraction(found.upper), mu_squared) > goal
+    )
+
+
+def width(found: Interval) -> float:
+    """Relative to the upper end."""
+    if not found.upper.is_finite():
+        return float("inf")
+    return float((found.upper - found.lower) / found.upper) if found.upper > 0 else 0.0
