@@ -162,4 +162,14 @@ def _most(left: Numbers, budget: Budget) -> Notion:
     return ZCDP(parameter_down(left[0]), relation=budget.relation)
 
 
-_COST = Cost(("rho", "delta"), _charge, _numbers, _reading, _most, frozenset({"rho"}))
+def _within(left: Numbers, limits: Numbers, budget: Budget) -> bool:
+    assert isinstance(budget, ApproxDP)
+    if left[0] > limits[0]:
+        # Another version may have found a wider limit: proved, it stands.
+        rest = _rest(budget.delta0, limits[1])
+        if not rest or Fraction(zcdp_delta(left[0], budget.epsilon0).upper) > rest:
+            return False
+    return left[1] <= limits[1]
+
+
+_COST = Cost(("rho", "delta"), _charge, _numbers, _reading, _most, _within)

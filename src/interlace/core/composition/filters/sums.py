@@ -54,8 +54,10 @@ class Cost:
     reading: Reading
     most: Callable[[Numbers, Budget], Notion]
     """The largest charge, from what is left; rounded down."""
-    searched: frozenset[str] = frozenset()
-    """Those sums whose limits are found by a search, and not told by the budget."""
+    within: Callable[[Numbers, Numbers, Budget], bool] = lambda left, limits, _budget: all(
+        x <= y for x, y in zip(left, limits, strict=True)
+    )
+    """Whether so much may be left of the budget."""
 
 
 @final
@@ -119,15 +121,10 @@ class SumRule(Rule[Numbers, Step]):
         names = self.cost.names
         if set(document) != set(names):
             raise ParameterError("state", f"must hold {', '.join(names)} and nothing else")
-        return tuple(map(self._left, names, self.limits, [read_number(document, n) for n in names]))
-
-    def _left(self, name: str, limit: Fraction, written: Fraction) -> Fraction:
-        if written <= limit:
-            return written
-        if name not in self.cost.searched:
-            raise ParameterError("state", f"{name} must lie within the budget {self.budget}")
-        # Another version found a wider limit.
-        return limit
+        found = tuple(read_number(document, name) for name in names)
+        if not self.cost.within(found, self.limits, self.budget):
+            raise ParameterError("state", f"must lie within the budget {self.budget}")
+        return found
 
     def certificate(self, start: Numbers, history: Sequence[Step]) -> Document:
         return {

@@ -43,7 +43,7 @@ from interlace.core.composition.value_filters import (
     children,
     recheck,
 )
-from interlace.core.composition.value_filters.steps import leaking, within
+from interlace.core.composition.value_filters.steps import leaking, proved, within
 from interlace.core.errors import CheckFailed, ParameterError
 from interlace.core.guarantees import ApproxDP, GaussianDP, Notion, PureDP, encode_notion
 
@@ -166,8 +166,14 @@ class ValueRule(Rule[State, Piece]):
             raise ParameterError("state", f"good must be at least {1 - self.rule.structural}")
         if start.sum_epsilon is None and state.sum_epsilon is not None:
             raise ParameterError("state", "sum_epsilon must be null for this rule")
-        # Less is left than was written only where another version found a wider start.
-        return State(min(state.w, start.w), state.sum_epsilon, state.good)
+        if state.w > start.w and not self._gives(state.w):
+            raise ParameterError("state", f"w must lie within the budget {self.budget}")
+        return state
+
+    def _gives(self, w: Fraction) -> bool:
+        """Whether so much w is proved to keep to the budget: another version may have found a
+        wider start, and that stands."""
+        return isinstance(self.budget, ApproxDP) and proved(self.budget.epsilon0, w, self._rest)
 
     def certificate(self, start: State, history: Sequence[Piece]) -> Document:
         return self._document(certificate(self.rule, start, history))

@@ -161,7 +161,7 @@ def widest(epsilon: Fraction, delta: Fraction) -> Fraction:
     near = Fraction(proposals.variance(float(epsilon), _log(delta)))
     for shrink in (40, 32, 24):
         w = _on_grid(near * (1 - Fraction(1, 1 << shrink)))
-        if _proved(epsilon, w, delta, 128):
+        if proved(epsilon, w, delta, 128):
             return w
     return _searched(epsilon, delta)
 
@@ -239,7 +239,7 @@ def _searched(epsilon: Fraction, delta: Fraction) -> Fraction:
     for _ in range(50):
         middle = (low + high) / 2
         w = _on_grid(Fraction(2 ** (middle % 1)) * Fraction(2) ** math.floor(middle))
-        if _proved(epsilon, w, delta, 320):
+        if proved(epsilon, w, delta, 320):
             low, best = middle, w
         else:
             high = middle
@@ -250,7 +250,8 @@ def _on_grid(w: Fraction) -> Fraction:
     return Fraction((w.numerator << W_SCALE) // w.denominator, 1 << W_SCALE)
 
 
-def _proved(epsilon: Fraction, w: Fraction, delta: Fraction, bits: int) -> bool:
+def proved(epsilon: Fraction, w: Fraction, delta: Fraction, bits: int = 320) -> bool:
+    """Whether it is proved, at this precision, that sqrt(w)-GDP gives (epsilon, delta)."""
     try:
         return profile_within(epsilon, w, delta, bits)
     except OutOfReach:
