@@ -89,7 +89,7 @@ def run(python: str, name: str, case: Case, limit: float) -> dict[str, Any]:
 def verdict(found: dict[str, Any], lower: float, upper: float) -> tuple[str, str]:
     """The number and how it lies to the certified interval."""
     if "found" not in found:
-        return "-", str(found.get("failed") or f"not covered: {found.get('unsupported')}")
+        return "-", str(found.get("failed") or f"not asked: has {found.get('unsupported')}")
     values = [float(x) for x in found["found"]]
     # Of three numbers the last is the one that is promised.
     promised = values[-1]

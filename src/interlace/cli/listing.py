@@ -184,10 +184,13 @@ def _relation(text: str) -> Relation:
 
 def _batched(items: Items) -> Items:
     """The same, with many different (epsilon, delta) items as one array: far faster."""
-    plain = [pair for g, n in items if n == 1 and (pair := _floats(g)) is not None]
+    if len(items) < _BATCHED:
+        return items
+    read = [_floats(guarantee) if count == 1 else None for guarantee, count in items]
+    plain = [pair for pair in read if pair is not None]
     if len(plain) < _BATCHED:
         return items
-    rest = [(g, n) for g, n in items if n != 1 or _floats(g) is None]
+    rest = [item for item, pair in zip(items, read, strict=True) if pair is None]
     return [(Batch([e for e, _ in plain], [d for _, d in plain]), 1), *rest]
 
 
