@@ -39,7 +39,8 @@ class Blocks:
     def narrowed(self, kind: Kind, c: float) -> Blocks:
         """The blocks with one more loss."""
         more = np.exp(np.minimum(kind.log_bounds(c, self.low, self.high), 0.0))
-        return Blocks(self.low, self.high, self.bound * more * (1 + 1e-15))
+        # Ten units for the exponential; a product that vanishes is no bound.
+        return Blocks(self.low, self.high, np.maximum(self.bound * more, 1e-300) * (1 + 4e-15))
 
     def where(self, chosen: Booleans) -> Blocks:
         return Blocks(self.low[chosen], self.high[chosen], self.bound[chosen])
@@ -101,4 +102,5 @@ def _bounds(
         left = left[total[left] > goal[left]]
         if not left.size:
             break
-    return np.exp(np.minimum(total, 0.0)) * (1 + 1e-12), work
+    # Sums of logarithms are off by roundings of their size; an exponential may not vanish.
+    return np.exp(np.clip(total * (1 - 1e-12), -690.0, 0.0)) * (1 + 1e-12), work

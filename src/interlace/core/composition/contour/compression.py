@@ -28,17 +28,22 @@ _MOMENTS = 400 * UNIT
 
 @dataclass(frozen=True, eq=False)
 class Compressed:
-    """The weighted points, and for each bin its middle, half-width and how many fell in it."""
+    """The weighted points, and for each bin where it starts, its middle, half-width and how many
+    fell in it."""
 
     points: Responses
+    start: Floats
     middle: Floats
     width: Floats
     weight: Floats
 
-    @property
-    def bins(self) -> Responses:
-        """Every loss as one near the middle of its bin: for bounds of |phi|."""
-        return Responses(self.middle, self.weight * (1 - 1e-9), self.width)
+    def bins(self, but: Responses) -> Responses:
+        """Every loss ``but`` some as one near the middle of its bin: for bounds of |phi|, which
+        may take no loss twice."""
+        weight = self.weight * (1 - 1e-9)
+        bins = np.searchsorted(self.start, but.epsilon, side="right") - 1
+        np.subtract.at(weight, bins, but.count)
+        return Responses(self.middle, np.maximum(weight, 0), self.width)
 
     def error(self, modulus: float) -> float:
         """By how much log E[e^(sL)] may differ where |s + 1/2| <= ``modulus``; inf if too far.
@@ -91,7 +96,7 @@ def compressed(losses: Responses) -> Compressed | None:
     basis[0] /= 2
     epsilon = middle[:, None] + width[:, None] * np.cos(angles)
     kept = Responses(epsilon.ravel(), (moments @ basis).ravel())
-    return Compressed(kept, middle, width, moments[:, 0])
+    return Compressed(kept, edges[filled], middle, width, moments[:, 0])
 
 
 def _moments(losses: Responses, start: int, end: int, middle: float, width: float) -> Floats:

@@ -67,7 +67,7 @@ class FiniteLoss:
         x = np.outer(t, self.values - middle)
         real, imaginary = np.cos(x) @ weights, np.sin(x) @ weights
         modulus = np.hypot(real, imaginary)
-        lost = 2 * self._relative(c) + 8 * UNIT * t * self._farthest
+        lost = 2 * self._relative(c) + 16 * UNIT * t * self._farthest
         known = modulus > 20 * lost
         error = np.where(known, 2 * lost / np.where(known, modulus, 1.0), 0.0)
         # Where the angle is unknown the modulus has to be a bound.

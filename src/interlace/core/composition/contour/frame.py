@@ -78,6 +78,8 @@ class Frame:
         if isinstance(self.kernel, RealKernel):
             tail += _cut(self.gaussian, self.end - self.step)
         area = (self.lobe.area + blocks.area) * (1 + 1e-9)
+        if self.variance:
+            area += _rest(self.gaussian, self.end)
         smoothing = self.variance / math.pi * math.exp(self.variance / 8) * area
         return Line(
             self.kernel, self.c, self.step, self.axis, t, nodes, tail, smoothing, self.shifts
@@ -100,6 +102,11 @@ def _nodes_in(blocks: Blocks, step: float) -> Floats:
     counts = (last - first).astype(np.int64)
     start = np.repeat(first - (np.cumsum(counts) - counts), counts)
     return np.asarray(start + np.arange(start.size))
+
+
+def _rest(variance: float, end: float) -> float:
+    """The integral of e^(-variance t^2/2) beyond ``end``, from above."""
+    return math.exp(-variance * (1 - CHAIN) * end * end / 2) / (variance * (1 - CHAIN) * end)
 
 
 def _cut(variance: float, end: float) -> float:

@@ -90,12 +90,15 @@ class Model:
 
     def bounding(self, width: float) -> Iterator[Kind]:
         """Kinds whose bounds of log |phi| add up, those that say most about blocks of this width
-        first; every loss only makes |phi| smaller, so that any number of them will do."""
+        first; every loss only makes |phi| smaller, so that any number of them will do, but each
+        once."""
         yield from self.others
         yield self.gaussian
-        if self._compressed is not None:
-            yield self._compressed.bins
         telling = self._telling(width)
+        if self._compressed is not None:
+            sample = self._sample
+            apart = Responses(sample.epsilon[telling], sample.count[telling])
+            yield self._compressed.bins(but=apart)
         for i in range(0, telling.size, _BATCH):
             chosen = telling[i : i + _BATCH]
             yield Responses(self._sample.epsilon[chosen], self._sample.count[chosen])

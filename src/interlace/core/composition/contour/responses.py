@@ -78,7 +78,8 @@ class Responses:
         lost = drop * sine * sine
         # 1 - drop sin^2, without cancellation where it is small.
         left = cosine * cosine + (tau * sine) ** 2
-        slack = CHAIN + 4 * UNIT * x
+        # x is off by the roundings of epsilon, of t (four, on a lattice), and its own.
+        slack = CHAIN + 8 * UNIT * x
         known = left > (40 * slack) ** 2
         safe = np.where(known, left, (np.sqrt(left) + 2 * slack) ** 2)
         # Where the angle is unknown the modulus has to be a bound.
@@ -86,7 +87,7 @@ class Responses:
         phase = np.arctan2(tau * sine, cosine)
         # Relative errors of the parts, and of x, carried through the derivatives.
         turned = np.abs(sine * cosine)
-        moved = CHAIN * (lost + tau * turned) + 4 * UNIT * x * (drop * turned + tau)
+        moved = CHAIN * (lost + tau * turned) + 8 * UNIT * x * (drop * turned + tau)
         error = np.where(known, moved / safe, 0.0) @ self._weights
         sums = summed(self.epsilon.size) * ((np.abs(log_modulus) + np.abs(phase)) @ self._weights)
         return Nodes.settled(
@@ -120,12 +121,13 @@ class Responses:
         y -= around
         np.maximum(y, 0, out=y)
         y *= 3 - 4 * y * y
-        kept = 1 - drop * (y * y)
+        lost = drop * (y * y)
         if self._once:
             # One logarithm a block; a product that vanishes bounds nothing.
-            bound = np.log(np.maximum(kept.prod(axis=1), 1e-300)) / 2
+            bound = np.log(np.maximum((1 - lost).prod(axis=1), 1e-300)) / 2
         else:
-            bound = np.log(kept) @ self.count / 2
+            # Of many losses the tiniest part counts: 1 - lost may not be rounded.
+            bound = np.log1p(-lost) @ self.count / 2
         return np.asarray(bound * (1 - summed(self.epsilon.size)))
 
     @cached_property

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from interlace.core.composition.contour.rounding import UNIT
+
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
@@ -27,12 +29,13 @@ class Cumulants:
     error: float
 
     def __add__(self, other: Cumulants) -> Cumulants:
+        value = self.value + other.value
         return Cumulants(
-            self.value + other.value,
+            value,
             self.slope + other.slope,
             self.bend + other.bend,
-            # What adding loses is far below what a chain may have lost.
-            self.error + other.error,
+            # A sum that grows by ever so many small parts loses a rounding at each.
+            self.error + other.error + UNIT * abs(value),
         )
 
 
@@ -40,7 +43,7 @@ class Cumulants:
 class Nodes:
     """log phi of a tilted law at some points: the logarithm of its modulus, its angle, and a
     bound of the error of either. Where that is infinite, the angle is not known and the modulus
-    is a bound, up to what the errors of other kinds of losses are."""
+    is a bound."""
 
     log_modulus: Floats
     phase: Floats
@@ -72,8 +75,9 @@ class Nodes:
         )
 
     def __add__(self, other: Nodes) -> Nodes:
-        return Nodes(
-            self.log_modulus + other.log_modulus,
-            self.phase + other.phase,
-            self.error + other.error,
-        )
+        log_modulus, phase = self.log_modulus + other.log_modulus, self.phase + other.phase
+        known = np.isfinite(self.error) & np.isfinite(other.error)
+        # A modulus that is a bound has no error any more; what is added to it may have one.
+        lost = [np.where(np.isfinite(e), e, 0.0) for e in (self.error, other.error)]
+        rounded = UNIT * (np.abs(log_modulus) + np.abs(phase))
+        return Nodes.settled(log_modulus, phase, lost[0] + lost[1] + rounded, known)
