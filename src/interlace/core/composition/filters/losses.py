@@ -28,6 +28,8 @@ def stated(part: Part) -> Notion | None:
     >>> stated(DiscreteLaplace(10, shift=2)), stated(RoundedGaussian(2))
     (PureDP(0.2), GaussianDP(0.5))
     """
+    if is_notion(part):
+        return part
     relation = part.relation
     match part:
         case RoundedGaussian():
@@ -45,4 +47,4 @@ def stated(part: Part) -> Notion | None:
             if not largest.is_finite():
                 return None
             return PureDP(shorten_up(Fraction(largest)), relation=relation)
-    return part if is_notion(part) else None
+    return None

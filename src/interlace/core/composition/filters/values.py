@@ -236,20 +236,24 @@ def _children(charge: Charge) -> Children:
     """The children of a charge with their counts, in the order in which they are admitted: pure
     ones from the largest on, which mostly costs least, then Gaussians, after which reach is
     residue."""
-    found: Children = []
-    squared = Fraction(0)
-    for guarantee, count in parts_of(charge):
-        match guarantee:
-            case PureDP():
-                found.append((PureChild(guarantee.epsilon0), count))
-            case ApproxDP():
-                found.append((PureChild(guarantee.epsilon0, guarantee.delta0), count))
-            case GaussianDP():
-                squared += count * guarantee.mu * guarantee.mu
-            case _:
-                raise AssertionError("such a guarantee is charged by no value filter")
+    found = [(_child(guarantee), count) for guarantee, count in parts_of(charge)]
+    if len(found) == 1:
+        return found
+    squared = _gaussian(found)
     ordered: Children = [*reversed(_pure(found))]
     return [*ordered, (GaussianChild(squared), 1)] if squared else ordered
+
+
+def _child(guarantee: Part) -> Child:
+    match guarantee:
+        case PureDP():
+            return PureChild(guarantee.epsilon0)
+        case ApproxDP():
+            return PureChild(guarantee.epsilon0, guarantee.delta0)
+        case GaussianDP():
+            return GaussianChild(guarantee.mu * guarantee.mu)
+        case _:
+            raise AssertionError("such a guarantee is charged by no value filter")
 
 
 def reach(budget: ApproxDP | PureDP, structural: Fraction) -> ValueRule:

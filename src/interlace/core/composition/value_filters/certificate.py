@@ -17,7 +17,7 @@ from interlace.core.composition.value_filters.children import (
 )
 from interlace.core.composition.value_filters.many import Piece
 from interlace.core.composition.value_filters.rules import Reach, Rule
-from interlace.core.composition.value_filters.steps import LEAST_EPSILON
+from interlace.core.composition.value_filters.steps import at_least
 
 FORMAT, VERSION = "interlace value filter", 1
 
@@ -65,7 +65,7 @@ def _entry(rule: Rule, child: Child, count: int, before: State, after: State) ->
     ends = {"w": str(before.w), "after": str(after.w)}
     if isinstance(child, GaussianChild):
         return {"kind": "gaussian", "mu_squared": str(child.mu_squared * count), **ends}
-    charged = max(child.epsilon, LEAST_EPSILON) if child.epsilon else Fraction(0)
+    charged = at_least(child.epsilon) if child.epsilon else Fraction(0)
     return {
         "kind": "pure",
         "epsilon": str(charged),

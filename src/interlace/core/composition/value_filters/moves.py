@@ -16,9 +16,9 @@ from interlace.core.composition.value_filters.children import (
 from interlace.core.composition.value_filters.fixed import OutOfReach
 from interlace.core.composition.value_filters.inequality import excess
 from interlace.core.composition.value_filters.steps import (
-    LEAST_EPSILON,
     W_BITS,
     W_SCALE,
+    at_least,
     narrowed,
     narrowed_by_many,
     rounded_down,
@@ -42,7 +42,7 @@ def moved(
     good = _after_leaks(state.good, child.delta, count, 1 - structural)
     if good is None or not child.epsilon:
         return None if good is None else State(state.w, state.sum_epsilon, good)
-    epsilon = max(child.epsilon, LEAST_EPSILON)
+    epsilon = at_least(child.epsilon)
     after = _narrowed(state.w, distance(state, limit), epsilon, count)
     if after is None:
         return None

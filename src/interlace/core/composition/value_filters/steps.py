@@ -28,6 +28,13 @@ _MOST_BITS = 960
 Floats = tuple[float, float, float]
 
 
+def at_least(epsilon: Fraction) -> Fraction:
+    """``epsilon``, but no less than ``LEAST_EPSILON``."""
+    # By lengths, where they tell: to compare Fractions takes longer.
+    short = epsilon.numerator.bit_length() + 98 > epsilon.denominator.bit_length()
+    return epsilon if short else max(epsilon, LEAST_EPSILON)
+
+
 def rounded_down(w: Fraction) -> Fraction:
     """Exact while short, else down: v grows with w, so that less of it claims more loss."""
     if max(w.numerator.bit_length(), w.denominator.bit_length()) <= W_BITS:
@@ -134,7 +141,8 @@ def _less(w: Fraction, lost: float) -> Fraction:
     shift = min(40 - exponent, W_SCALE)
     units = math.ceil(math.ldexp(mantissa, exponent + shift)) if shift > -900 else 0
     step = Fraction(units, 1 << shift) if shift >= 0 else Fraction(units << -shift)
-    return rounded_down(max(w - step, Fraction(0)))
+    left = w - step
+    return rounded_down(left) if left.numerator > 0 else Fraction(0)
 
 
 def _precision(start: Floats, lost: float) -> int:
