@@ -23,6 +23,8 @@ from interlace.core.composition import (
     Odometer,
     Reading,
     compose,
+    plan,
+    scales,
 )
 from interlace.core.errors import (
     BudgetExceeded,
@@ -122,7 +124,9 @@ __all__ = [
     "losses",
     "mechanisms",
     "open",
+    "plan",
     "restore",
+    "scales",
     "verify",
 ]
 
