@@ -158,7 +158,7 @@ def test_a_shape_with_a_domain_of_its_own_is_planned_within_it() -> None:
         return il.PureDP(Fraction(x) / 10**6)
 
     assert float(il.plan(il.PureDP(1), narrow, 220, grows=True).epsilon0) == pytest.approx(
-        1 / 300, rel=1e-12
+        1 / 220, rel=1e-12
     )
     # All of them fit: the largest that is allowed.
     assert float(il.plan(il.PureDP(1), narrow, 2, grows=True).epsilon0) == pytest.approx(
