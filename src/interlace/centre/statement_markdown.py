@@ -15,6 +15,7 @@ from interlace.core.composition.filters import Charge as Charged
 from interlace.core.guarantees import TCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, is_notion
 
 if TYPE_CHECKING:
+    from interlace.centre.records import AccountRecord
     from interlace.centre.statement import Charge, Holder, Statement
 
 #: What Markdown could read as markup, also in a cell of a table.
@@ -99,11 +100,18 @@ def _account(holder: Holder) -> tuple[str, ...]:
     return (
         account.name,
         budget_text(account.quota),
-        f"{account.rule}: {words.RULES[account.rule]}",
+        f"{account.rule}: {words.RULES[account.rule]}{_set_aside(account)}",
         str(account.generation or "first"),
         budget_text(holder.spent),
         "switched off" if holder.off else expires or "when spent",
     )
+
+
+def _set_aside(account: AccountRecord) -> str:
+    if not account.structural:
+        return ""
+    part = lower(account.structural)
+    return f"; {part} of delta is set aside for sessions with a delta of their own"
 
 
 def _domain(statement: Statement, domain: str) -> Iterator[str]:

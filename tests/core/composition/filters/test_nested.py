@@ -48,7 +48,7 @@ RATIOS = st.integers(22, 50).map(lambda n: Fraction(n, 20))
 
 @settings(max_examples=examples(80), deadline=None)
 @given(
-    st.lists(st.tuples(RATIOS, st.sampled_from([None, 0, 1])), min_size=2, max_size=4),
+    st.lists(st.tuples(RATIOS, st.sampled_from([None, 0, 1, 2])), min_size=2, max_size=4),
     st.integers(20, 90).map(lambda n: Fraction(n, 10)),
     st.sampled_from(["reach", "residue", "advanced", "basic"]),
     st.sampled_from(["reach", "residue", "basic"]),
@@ -60,15 +60,17 @@ def test_no_analyst_exceeds_the_parents_delta(
     parent = il.Filter(
         il.ApproxDP(log(ratio), delta), outer, structural=None if outer == "basic" else delta / 2
     )
-    # One child in (epsilon, delta), one pure.
-    children = (
+    # One child in (epsilon, delta), one pure, one in GDP where the parent takes it.
+    gdp = il.Filter(il.GaussianDP(Fraction(1, 2)))
+    children = [
         il.Filter(
             il.ApproxDP(Fraction(1, 2), delta / 4),
             inner,
             structural=None if inner == "basic" else 0,
         ),
         il.Filter(il.PureDP(1)),
-    )
+    ]
+    children.append(gdp if outer != "basic" else children[1])
     start = Nest(Behind.of(parent), tuple(map(Behind.of, children)))
     offered = []
     for k, (r, where) in enumerate(menu):

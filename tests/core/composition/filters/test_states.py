@@ -76,6 +76,8 @@ def test_what_was_charged_is_followed_without_being_computed(
         follower.follow(written[0][0], state, steps)
         written.append(written.pop(0))
     assert follower.state == written[-1][1]
+    # A certificate is of what comes after.
+    assert follower.certificate()["start"] == follower.certificate()["end"] == follower.state
 
 
 @pytest.mark.parametrize("name", MAKERS)

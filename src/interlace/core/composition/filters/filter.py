@@ -125,6 +125,9 @@ class Filter:
                     f"the budget is for {self.budget.relation}, {what} for {guarantee.relation}"
                 )
 
+    def __repr__(self) -> str:
+        return f"<Filter of {self.budget}, rule {self.rule!r}: remaining {self.remaining}>"
+
     @property
     def budget(self) -> Budget:
         """What all that is admitted stays within: the promise."""
@@ -226,7 +229,7 @@ class Filter:
             if delta is None:
                 raise ParameterError("delta", "is needed for the shape ApproxDP")
             make, delta = partial(make, delta=delta), None
-        if shape in _NOTIONS:
+        if isinstance(shape, type) and shape in _NOTIONS:
             make = partial(make, relation=self.budget.relation)
         state = self._state
         found = largest(
@@ -241,12 +244,13 @@ class Filter:
         it follows; ``steps`` are those of the charge's certificate, where the rule has steps.
 
         Nothing is computed anew: what another version found stands, if it was sound. Raises
-        CheckFailed, and changes nothing, where it is not.
+        CheckFailed, and changes nothing, where it is not. ``certificate`` goes on from there.
         """
         with self._lock:
             after = self._rule.read(state)
             self._rule.follow(self._state, charge, after, steps)
-            self._state = after
+            self._start = self._state = after
+            self._history = []
 
     def covers(self, charged: Charge, item: Item, delta: Real | None = None) -> bool:
         """Whether ``charged`` pays for the item: it is no less than what it would be charged.
@@ -266,4 +270,6 @@ class Filter:
         ``value_filters.recheck`` proves anew; else the charges beside the limits. From the
         ``state`` on with which this filter was made.
         """
-        return self._rule.certificate(self._start, self._history)
+        with self._lock:
+            start, history = self._start, list(self._history)
+        return self._rule.certificate(start, history)
