@@ -52,7 +52,7 @@ def built(
             *(DiscreteGaussianLoss(float(g.sigma), g.shift, n) for g, n in integers),
         ),
         None if smooth else _lattice(losses, finite, integers),
-        None if smooth or integers else partial(_edge, losses, finite),
+        None if smooth or integers else partial(_edge, losses, finite, upper=upper),
     )
 
 
@@ -70,14 +70,21 @@ def _responses(losses: Losses, arrays: Sequence[tuple[Batch, int]]) -> Responses
 
 
 def _finite(atoms: Atoms, count: int, *, upper: bool) -> FiniteLoss:
-    values, masses = [], []
+    ends = _ends(atoms, upper=upper)
+    values = np.array([float(value.upper) for value, _ in ends])
+    masses = np.array([float(mass.log().upper) for _, mass in ends])
+    return FiniteLoss(values, masses, float(count))
+
+
+def _ends(atoms: Atoms, *, upper: bool) -> list[tuple[Interval, Interval]]:
+    """The values and masses above 0, each as the one of its ends that is taken."""
+    found = []
     for loss, mass in zip(atoms.losses, atoms.masses, strict=True):
-        end = mass.upper if upper else mass.lower
+        at = enclosed(loss)
+        value, end = (at.upper, mass.upper) if upper else (at.lower, mass.lower)
         if end > 0:
-            at = enclosed(loss)
-            values.append(float(at.upper if upper else at.lower))
-            masses.append(float(Interval(end, end).log().upper))
-    return FiniteLoss(np.array(values), np.array(masses), float(count))
+            found.append((Interval(value, value), Interval(end, end)))
+    return found
 
 
 def _lattice(
@@ -120,25 +127,25 @@ def common_step(steps: Iterable[Fraction]) -> Fraction | None:
     return Fraction(divisor, denominator) if divisor else None
 
 
-def _edge(losses: Losses, finite: Counted) -> Edge:
+def _edge(losses: Losses, finite: Counted, *, upper: bool) -> Edge:
     """The largest value of the sum, with its chance, and what lies below."""
     largest = Interval.of(total_of(losses))
     parts: list[Below] = [Flips(float(e), n) for e, n in losses]
     logs = [-n * math.log1p(math.exp(-min(float(e), 700.0))) for e, n in losses]
     for atoms, count in finite:
-        largest = largest + Interval.of(count) * enclosed(atoms.losses[-1])
-        logs.append(count * float(atoms.masses[-1].log().upper))
-        if len(atoms.losses) > 1:
-            parts.append(Steps(_below(atoms), count))
+        ends = _ends(atoms, upper=upper)
+        largest = largest + Interval.of(count) * ends[-1][0]
+        logs.append(count * float(ends[-1][1].log().upper))
+        if len(ends) > 1:
+            parts.append(Steps(_below(ends), count))
     log_chance = math.fsum(logs)
     lost = -log_chance * summed(1) + 1e-300
     parts.sort(key=lambda part: part.nearest)
     return Edge(largest, around(log_chance, lost).exp().clip(0, 1), parts)
 
 
-def _below(atoms: Atoms) -> Listed:
-    top, mass = enclosed(atoms.losses[-1]), atoms.masses[-1]
-    pairs = list(zip(atoms.losses, atoms.masses, strict=True))[::-1]
-    distance = [float((top - enclosed(x)).upper) for x, _ in pairs]
+def _below(ends: Sequence[tuple[Interval, Interval]]) -> Listed:
+    top, mass = ends[-1]
+    distance = [float((top - value).upper) for value, _ in ends[::-1]]
     # A mass that is far larger is infinite here: then nothing is listed.
-    return Listed(np.array(distance), np.array([float((m / mass).upper) for _, m in pairs]))
+    return Listed(np.array(distance), np.array([float((m / mass).upper) for _, m in ends[::-1]]))

@@ -88,7 +88,8 @@ def _kernel(model: Model, saddle: Saddle, precision: float) -> tuple[Kernel, flo
     c, width = saddle.c, max(math.sqrt(saddle.bend), 1e-3 / saddle.c)
     own = model.gaussian.mu_squared
     allowed = precision * max(c * saddle.epsilon, 1.0) * saddle.relative
-    variance = allowed * math.sqrt(2 * math.pi) * width
+    # A Gaussian loss of mu^2 = v adds v/2 to the mean: more than 1 is never a small change.
+    variance = min(allowed * math.sqrt(2 * math.pi) * width, 1.0)
     farthest = _BLOCKS * model.block_width
     variance = max(variance, 2 * _CUT / farthest**2)
     if own >= variance:
@@ -107,7 +108,8 @@ def _shifts(model: Model, saddle: Saddle) -> Shifts:
             other = c + side * shift / saddle.width
             if other > 0:
                 axis = model.cumulants(other)
-                most = other * math.log(other) - (other + 1) * math.log1p(other)
+                # c' log c' - (c' + 1) log(c' + 1), without cancellation.
+                most = -math.log1p(other) - other * math.log1p(1 / other)
                 found.append((other - c, axis.value + axis.error + most))
     return tuple(found)
 

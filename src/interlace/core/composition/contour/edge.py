@@ -22,8 +22,8 @@ from interlace.core.interval import ZERO, Interval
 _VALUES, _LOSSES, _MOST_FLIPS = 1 << 16, 1 << 10, 1 << 9
 #: What summing up to 2 * 1024 floats, and multiplying as many, may have changed.
 _MOVED, _GROWN = 2100 * UNIT, 2100 * 16 * UNIT
-#: Distances below and above all that matter.
-_NEAREST, _FARTHEST = 1e-305, 1e4
+#: A distance below all that matter.
+_NEAREST = 1e-305
 _STEPS = 1100
 
 
@@ -39,7 +39,9 @@ class Listed:
         near = self.distance < far
         mass = float(self.mass[near].sum())
         # Each distance, and ``far``, is a sum of floats.
-        error = mass * _MOVED * far + self.about(far) * (summed(self.mass.size) + _GROWN)
+        # A relative mass is an exponential of at most ``far``.
+        relative = summed(self.mass.size) + _GROWN + far * UNIT
+        error = mass * _MOVED * far + self.about(far) * relative
         return around(self.about(far), error).clip(0)
 
     def about(self, far: float) -> float:
@@ -130,19 +132,25 @@ class Edge:
         listed = self._listed(float(below.upper))
         if listed is None:
             return None
-        low, high = (float(x) for x in (below.lower, below.upper))
+        # What is too small for a float is less than the least one that is looked at.
+        low, high = float(below.lower), max(float(below.upper), _NEAREST)
         found = Interval(listed.within(low).lower, listed.within(high).upper)
         return (self.chance * found).clip(0, 1)
 
     def epsilon(self, share: Interval) -> Interval | None:
         """Encloses the epsilon of delta ``share``, or None where too many values are above it."""
         goal, far = share / self.chance, _NEAREST
+        if self.largest.upper <= 0:
+            return ZERO
         if self.parts:
             far = max(far, 2 * self.parts[0].nearest)
         listed = self._listed(far)
-        while listed is not None and listed.within(far).lower <= goal.upper:
-            if not self.parts and far > _FARTHEST:
-                return ZERO  # delta(0) is at most share
+        # Where epsilon = 0 is reached, no value beyond counts, whether ``goal`` is met or not.
+        while (
+            listed is not None
+            and listed.within(far).lower <= goal.upper
+            and far <= self.largest.upper
+        ):
             far *= 2
             listed = self._listed(far)
         if listed is None:
@@ -167,7 +175,7 @@ class Edge:
 
 def _inside(listed: Listed, goal: Interval, far: float) -> tuple[Interval, Interval]:
     """Two distances, at the first of which the sum is certainly not above ``goal``, at the second
-    not below it."""
+    not below it, unless that is ``far``."""
     low, high, aim = 0.0, far, float(goal.lower)
     for _ in range(_STEPS):
         middle = (low + high) / 2

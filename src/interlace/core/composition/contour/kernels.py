@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interlace.core.composition.contour.model import Lattice
+from interlace.core.composition.contour.rounding import CHAIN, UNIT
 from interlace.core.composition.contour.values import Floats
 
 Complexes = npt.NDArray[np.complex128]
@@ -22,11 +23,11 @@ class Kernel(Protocol):
     def at(self, epsilon: Fraction) -> Fraction:
         """The point that stands for epsilon in E[e^(s(L - at))]."""
 
-    def values(self, c: float, t: Floats, epsilon: Fraction) -> Complexes: ...
+    def values(self, c: float, t: Floats, epsilon: Fraction) -> tuple[Complexes, Floats]:
+        """W, and how far rounding may have moved it."""
 
     def bounds(self, c: float, t: Floats) -> Floats:
-        """Upper bounds of |W| at all arguments >= ``t``, for every epsilon, times
-        e^(c(at - epsilon))."""
+        """Upper bounds of |W| at all arguments >= ``t``, for every epsilon."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,10 @@ class RealKernel:
     def at(self, epsilon: Fraction) -> Fraction:
         return epsilon
 
-    def values(self, c: float, t: Floats, epsilon: Fraction) -> Complexes:
+    def values(self, c: float, t: Floats, epsilon: Fraction) -> tuple[Complexes, Floats]:
         del epsilon
-        return np.asarray(1 / ((c + 1j * t) * (c + 1 + 1j * t)))
+        weights = np.asarray(1 / ((c + 1j * t) * (c + 1 + 1j * t)), dtype=np.complex128)
+        return weights, np.abs(weights) * CHAIN
 
     def bounds(self, c: float, t: Floats) -> Floats:
         return np.asarray(1 / (np.hypot(c, t) * np.hypot(c + 1, t)))
@@ -59,13 +61,16 @@ class LatticeKernel:
     def _distance(self, epsilon: Fraction) -> Fraction:
         return (self.lattice.largest - epsilon) % self.lattice.spacing
 
-    def values(self, c: float, t: Floats, epsilon: Fraction) -> Complexes:
+    def values(self, c: float, t: Floats, epsilon: Fraction) -> tuple[Complexes, Floats]:
         a, x = float(self.lattice.spacing), float(self._distance(epsilon))
         rest = float(self.lattice.spacing - self._distance(epsilon))
         first, second = -math.expm1(-x), -math.expm1(-rest) * math.exp(-x)
-        turned = np.exp(-c * a) * (np.cos(t * a) - 1j * np.sin(t * a))
-        top = a * (first + turned * second)
-        return np.asarray(top / (_one_minus_exp(c * a, t * a) * _one_minus_exp(c * a + a, t * a)))
+        fall = math.exp(-c * a)
+        top = a * (first + fall * second * (np.cos(t * a) - 1j * np.sin(t * a)))
+        below = _one_minus_exp(c * a, t * a) * _one_minus_exp(c * a + a, t * a)
+        # The two terms of the sum may cancel: what was lost is relative to their moduli.
+        lost = (CHAIN + 4 * UNIT * c * a) * a * (first + fall * second) / np.abs(below)
+        return np.asarray(top / below), lost
 
     def bounds(self, c: float, t: Floats) -> Floats:
         a = float(self.lattice.spacing)

@@ -81,13 +81,15 @@ class Line:
     def _sum(self, epsilon: Fraction) -> tuple[float, float]:
         """step/2 pi times the sum over all nodes, in units of e^(K(c) - c at), and its error."""
         at = float(self.kernel.at(epsilon))
-        weights = self.kernel.values(self.c, self.t, epsilon)
-        sizes = np.exp(self.nodes.log_modulus) * np.abs(weights) * (self.step / math.pi)
-        sizes[0] /= 2  # t = 0 occurs once, all others twice.
+        weights, blurred = self.kernel.values(self.c, self.t, epsilon)
+        moduli = np.exp(self.nodes.log_modulus) * (self.step / math.pi)
+        moduli[0] /= 2  # t = 0 occurs once, all others twice.
+        sizes = moduli * np.abs(weights)
         turn = self.nodes.phase - self.t * at + np.angle(weights)
         error = self.nodes.error + CHAIN * (1 + np.abs(self.nodes.phase) + self.t * abs(at))
         # |e^(x + iy) - 1| <= e^(2 max) - 1; beyond, two numbers of about that modulus.
         lost = sizes @ np.where(error < _FAR_OFF, np.expm1(2 * np.minimum(error, 1.0)), 2.5)
+        lost += 2 * (moduli @ blurred)
         return float(sizes @ np.cos(turn)), float(lost + sizes.sum() * summed(sizes.size))
 
     def _aliases(self, epsilon: float) -> float:
@@ -96,7 +98,11 @@ class Line:
         total = 0.0
         for side in (1, -1):
             exponents = [
-                (found - self.axis.value - shift * epsilon) - abs(shift) * period
+                (found - self.axis.value - shift * epsilon)
+                - abs(shift) * period
+                # K(c) may be less, and these numbers may be large.
+                + self.axis.error
+                + 16 * UNIT * (abs(found) + abs(self.axis.value) + abs(shift) * (epsilon + period))
                 for shift, found in self.shifts
                 if shift * side > 0
             ]

@@ -10,6 +10,7 @@ from fractions import Fraction
 from interlace.core.composition.contour.drawing import drawn
 from interlace.core.composition.contour.line import Line
 from interlace.core.composition.contour.model import Model
+from interlace.core.composition.contour.rounding import UNIT, around
 from interlace.core.composition.contour.saddle import Saddle, for_delta, for_epsilon
 from interlace.core.interval import DOWN, ZERO, Interval
 
@@ -21,6 +22,8 @@ _NEAR, _FAR = 1e-13, 50.0
 _MORE, _GENTLE = 1.02, 6
 #: Where fewer losses than this are below their largest value, values are listed.
 _FEW_MOVED = 12.0
+#: Where delta is less than this part of E[e^(c(L - epsilon))], floats draw no line.
+_LEAST = 1e-200
 #: A line serves another epsilon while its c is within this factor and its delta so close.
 _NEIGHBOUR, _CLOSE = 2.0, 1e-7
 
@@ -32,7 +35,23 @@ def delta(model: Model, epsilon: Fraction) -> Interval:
         found = model.edge.delta(epsilon)
         if found is not None:
             return found
+    if saddle.relative < _LEAST:
+        return _chernoff(model, epsilon)
     return drawn(model, saddle).delta(epsilon)
+
+
+def _chernoff(model: Model, epsilon: Fraction) -> Interval:
+    """From 0 up to Chernoff's bound e^(K(c) - c epsilon): no line reaches this far out."""
+    least = 0.0
+    for c in (1.0, 1e3, 1e10, 1e50, 1e100):
+        found = model.cumulants(c)
+        turn = c * float(epsilon)
+        lost = found.error + 8 * UNIT * (abs(found.value) + turn)
+        bound = found.value - turn + lost
+        # What is not a number bounds nothing.
+        if math.isfinite(bound):
+            least = min(least, bound)
+    return Interval(ZERO.lower, around(least, 0.0).exp().upper)
 
 
 def deltas(model: Model, epsilons: Sequence[Fraction]) -> list[Interval]:
@@ -41,7 +60,7 @@ def deltas(model: Model, epsilons: Sequence[Fraction]) -> list[Interval]:
     line: Line | None = None
     for at in sorted(set(epsilons)):
         saddle = for_epsilon(model, float(at))
-        if model.moved(saddle.c) < _FEW_MOVED:
+        if model.moved(saddle.c) < _FEW_MOVED or saddle.relative < _LEAST:
             found[at] = delta(model, at)
             continue
         if line is not None and saddle.c < line.c * _NEIGHBOUR:
@@ -63,6 +82,8 @@ def epsilon(model: Model, share: Interval) -> Interval:
     found = listed(model, saddle, share)
     if found is not None:
         return found
+    if saddle.relative < _LEAST:
+        return Interval(ZERO.lower, Decimal("Infinity"))
     return on_line(drawn(model, saddle), saddle.epsilon, share)
 
 
