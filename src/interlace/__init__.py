@@ -58,6 +58,7 @@ from interlace.core.guarantees import (
 from interlace.query.columns import Boolean, Category, Day, Decimal, Integer
 
 if TYPE_CHECKING:
+    from interlace import interchange
     from interlace.centre import (
         Account,
         Accuracy,
@@ -120,6 +121,7 @@ __all__ = [
     "Statement",
     "Unproven",
     "compose",
+    "interchange",
     "interleave",
     "losses",
     "mechanisms",
@@ -176,9 +178,9 @@ def __getattr__(name: str) -> object:
         from interlace.core import finite
 
         return getattr(finite, name)
-    if name == "verify":
-        # The package, which is called as its function: importing it puts it here anyway.
-        return importlib.import_module("interlace.verify")
+    if name in {"interchange", "verify"}:
+        # Packages, of which verify is called as its function: importing one puts it here anyway.
+        return importlib.import_module(f"interlace.{name}")
     raise AttributeError(f"module 'interlace' has no attribute {name!r}")
 
 

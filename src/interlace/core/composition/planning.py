@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeVar, overload
 
 from interlace.core.composition.boundary import FARTHEST, Tried, boundary
-from interlace.core.composition.composed import LARGEST_COUNT, Composition, Guaranteed, compose
+from interlace.core.composition.composed import Composition, Guaranteed, compose
 from interlace.core.composition.filters.costs import sum_rule
 from interlace.core.errors import ParameterError, RelationMismatch
 from interlace.core.exact import Real, natural, rational
@@ -76,7 +76,7 @@ def plan(
     """
     if not is_notion(budget):
         raise ParameterError("budget", "must be a guarantee of one notion, such as ApproxDP(1, 0)")
-    times = natural(count, "count", maximum=LARGEST_COUNT)
+    times = natural(count, "count")
     make = _shaped(budget, shape, delta)
 
     def trial(x: float) -> Tried[Any] | None:
