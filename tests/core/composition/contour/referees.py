@@ -7,14 +7,18 @@ Gaussian mechanism (FORMULAS 7.5), which holds at negative arguments too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import comb
 from typing import Any
 
 import flint
+import numpy as np
+import numpy.typing as npt
 
 from interlace.core.interval import Interval
 
@@ -118,3 +122,60 @@ def width(found: Interval) -> float:
     if not found.upper.is_finite():
         return float("inf")
     return float((found.upper - found.lower) / found.upper) if found.upper > 0 else 0.0
+
+
+def integral(
+    losses: Iterable[tuple[Fraction, int]], mu_squared: Fraction, epsilon: Fraction, c: float
+) -> Ball:
+    """delta of two-point losses beside a Gaussian one, by python-flint's enclosure of the contour
+    integral (FORMULAS 2.11) on the line through ``c`` > 0, and a bound of what is cut off."""
+    counted = [(flint.acb(ball(e)), n) for e, n in losses]
+    mu, at = flint.acb(ball(mu_squared)), flint.acb(ball(epsilon))
+
+    def moment(s: Ball) -> Ball:
+        found = (s * (s + 1) * mu / 2 - s * at).exp()
+        for e, n in counted:
+            found *= ((e * (s + flint.acb(0.5))).cosh() / (e / 2).cosh()) ** n
+        return found
+
+    def density(t: Ball, _: bool) -> Ball:
+        s = flint.acb(c) + flint.acb(0, 1) * t
+        return moment(s) / (s * (s + 1))
+
+    end = (flint.arb(160) / ball(mu_squared)).sqrt()
+    found = flint.acb.integral(density, 0, flint.acb(end), rel_tol=2.0**-80).real
+    cut = moment(flint.acb(c)).real * (-ball(mu_squared) * end * end / 2).exp() / end
+    return (found + flint.arb(0, cut.upper())) / flint.arb.pi()
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The sum of losses +-n ``step`` for many integers n, by additions and products of positive
+    floats alone: ``masses[m]`` is that of (2m - ``total``) ``step``, up to a relative error."""
+
+    step: Fraction
+    total: int
+    masses: npt.NDArray[np.float64]
+    error: float
+
+    @classmethod
+    def of(cls, numbers: Sequence[int], step: Fraction) -> Dense:
+        masses, total = np.ones(1), 0
+        for n in numbers:
+            q = 1 / (1 + math.exp(n * step))
+            grown = np.zeros(masses.size + n)
+            grown[n:] = masses * (1 - q)
+            grown[: masses.size] += masses * q
+            masses, total = grown, total + n
+        # Each step: an exponential and its argument, a quotient, a difference, a product, a sum.
+        each = 16 + 4 * float(max(numbers) * step)
+        return cls(step, total, masses, len(numbers) * each * 2.0**-53)
+
+    def delta(self, epsilon: Fraction) -> Ball:
+        first = max(0, math.floor((epsilon / self.step + self.total) / 2) + 1)
+        nearest = float((2 * first - self.total) * self.step - epsilon)
+        above = self.masses[first:]
+        far = nearest + np.arange(above.size) * float(2 * self.step)
+        found = math.fsum((above * -np.expm1(-far)).tolist())
+        # What underflows is far below what is looked at.
+        return flint.arb(found, found * (self.error + 32 * 2.0**-53) + 1e-290)

@@ -134,7 +134,9 @@ def _edge(losses: Losses, finite: Counted, *, upper: bool) -> Edge:
     logs = [-n * math.log1p(math.exp(-min(float(e), 700.0))) for e, n in losses]
     for atoms, count in finite:
         ends = _ends(atoms, upper=upper)
-        largest = largest + Interval.of(count) * ends[-1][0]
+        # Both ends: a law that is the same from both sides has one model for both.
+        top = max(i for i, mass in enumerate(atoms.masses) if mass.upper > 0)
+        largest = largest + Interval.of(count) * enclosed(atoms.losses[top])
         logs.append(count * float(ends[-1][1].log().upper))
         if len(ends) > 1:
             parts.append(Steps(_below(ends), count))

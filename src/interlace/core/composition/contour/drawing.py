@@ -102,7 +102,9 @@ def _kernel(model: Model, saddle: Saddle, precision: float) -> tuple[Kernel, flo
 
 def _shifts(model: Model, saddle: Saddle) -> Shifts:
     c = saddle.c
-    found = [(-c, 0.0)]
+    # At c' = 0 it is the total mass: 1, or a little more where masses are upper ends.
+    mass = model.cumulants(0.0)
+    found = [(-c, mass.value + mass.error)]
     for shift in _SHIFTS:
         for side in (1, -1):
             other = c + side * shift / saddle.width
