@@ -87,7 +87,7 @@ def test_upper_ends_on_a_line_may_add_up_to_more_than_one() -> None:
     losses = ((Fraction(1, 6), 60),)
     model = built(losses, finite=[(atoms, 12)], upper=True)
     law = referees.convolved(referees.law(losses), referees.powers(_law(atoms, upper=True), 12))
-    for at in (Fraction(1, 2), Fraction(6), Fraction(15)):
+    for at in (Fraction(1, 2), Fraction(4), Fraction(8)):
         found = drawn(model, for_epsilon(model, float(at))).delta(at)
         assert referees.holds_delta(found, referees.delta(law, at))
         assert referees.width(found) < 1e-10
