@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from interlace.core.composition.contour.building import built
+from interlace.core.composition.contour.compression import compressed
 from interlace.core.composition.contour.drawing import framed
 from interlace.core.composition.contour.finite import FiniteLoss
 from interlace.core.composition.contour.gaussian import GaussianLoss
@@ -201,6 +202,31 @@ def test_many_losses_as_few_are_as_near_as_they_say(share: Fraction) -> None:
         nodes = model.nodes(saddle.c, t)
         for k, at in enumerate(t.tolist()):
             assert _holds(nodes, k, _phi(saddle.c, at, epsilons, ones))
+
+
+@pytest.mark.parametrize("high", [0.011, 0.02, 0.2])
+def test_what_few_points_change_is_bounded_up_to_the_singularity(high: float) -> None:
+    """On the imaginary axis, where log cosh(z a) has its singularity at |z a| = pi/2."""
+    epsilons = np.sort(np.random.default_rng(13).uniform(0.01, high, 450))
+    found = compressed(Responses(epsilons, np.ones(450)))
+    assert found is not None
+    told = 0
+    for part in (0.01, 0.3, 0.5, 0.7, 0.8, 0.85):
+        modulus = part * math.pi / 2 / high
+        claimed = found.error(modulus)
+        if not math.isfinite(claimed):
+            continue
+        a = flint.acb(0, modulus)
+        exact, few = flint.acb(0), flint.acb(0)
+        for z in epsilons.tolist():
+            exact += ((z * a).cosh() / (flint.acb(z) / 2).cosh()).log()
+        points = found.points
+        for z, n in zip(points.epsilon.tolist(), points.count.tolist(), strict=True):
+            few += n * ((z * a).cosh() / (flint.acb(z) / 2).cosh()).log()
+        assert not abs(exact - few) > claimed
+        told += float(abs(exact - few).mid()) > 1e-4 * claimed
+    assert told
+    assert found.error(math.pi / 2 / 0.01) == math.inf
 
 
 @pytest.mark.parametrize("seed", range(examples(40)))
