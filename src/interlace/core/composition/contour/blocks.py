@@ -19,6 +19,8 @@ Booleans = npt.NDArray[np.bool_]
 
 #: Into how many parts a block is split, how often, and how many numbers all this usually may take.
 _PARTS, _ROUNDS, WORK = 4, 8, 40_000_000
+#: From so many blocks on none is split: with few losses the numbers are few, but not the memory.
+_MOST_BLOCKS = 1 << 20
 #: Blocks are not made shorter than this many steps.
 _SHORTEST = 0.5
 
@@ -73,7 +75,7 @@ def bounded(
         bound, numbers = _bounds(model, c, low, high, enough.most(low, high, number))
         work += numbers
         fine = (bound <= enough.most(low, high, number)) | (high - low <= _SHORTEST * step)
-        if work > most:
+        if work > most or number > _MOST_BLOCKS:
             fine[:] = True
         done.append(Blocks(low[fine], high[fine], bound[fine]))
         low, high = low[~fine], high[~fine]
@@ -93,14 +95,15 @@ def bounded(
 def _bounds(
     model: Model, c: float, low: Floats, high: Floats, enough: Floats
 ) -> tuple[Floats, int]:
-    """Bounds of |phi|, from as many losses as it takes; and how many numbers that took."""
+    """Bounds of |phi|, from as many losses as it takes and there is work for; and how many numbers
+    that took."""
     total, left, work = np.zeros(low.size), np.arange(low.size), 0
     goal = np.log(np.maximum(enough, 1e-300))
     for kind in model.bounding(float((high - low).max(initial=0.0))):
         total[left] += kind.log_bounds(c, low[left], high[left])
         work += left.size * kind.size
         left = left[total[left] > goal[left]]
-        if not left.size:
+        if not left.size or work > WORK:
             break
     # Sums of logarithms are off by roundings of their size; an exponential may not vanish.
     return np.exp(np.clip(total * (1 - 1e-12), -690.0, 0.0)) * (1 + 1e-12), work

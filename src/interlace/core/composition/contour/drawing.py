@@ -23,8 +23,8 @@ PRECISION = 4e-10
 #: The main lobe ends after this many standard deviations of its Gaussian approximation; a
 #: Gaussian factor is cut where its exponent is this large.
 _LOBE, _CUT = 10.0, 30.0
-#: Most nodes of the main lobe, and most blocks at first.
-_MOST_NODES, _BLOCKS = 1 << 17, 1 << 18
+#: Most nodes of the main lobe, and most numbers for them; most blocks at first.
+_MOST_NODES, _NUMBERS, _BLOCKS = 1 << 17, 1 << 24, 1 << 18
 #: How far from c, in widths of the loss, Chernoff bounds are taken.
 _SHIFTS = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 14.0, 20.0, 30.0, 50.0)
 
@@ -55,7 +55,8 @@ def framed(
         # Over one period of phi, whose ends are no nodes.
         step = 2 * end / (math.ceil(2 * end / step) | 1)
     lobe = _LOBE / max(math.sqrt(axis.bend), 1e-9 / c)
-    number = min(math.floor(end / step), math.ceil(min(lobe / step, _MOST_NODES)))
+    nodes = min(_MOST_NODES, max(256, _NUMBERS // smooth.size))
+    number = min(math.floor(end / step), math.ceil(min(lobe / step, nodes)))
     start = (number + 0.5) * step
     enough = Enough(
         math.pi * _slack(saddle, kernel, precision) * saddle.relative,

@@ -63,8 +63,8 @@ class Line:
         least = (value - error - self.tail) * math.exp(-past) * (1 - 8 * UNIT)
         least -= self._aliases(float(epsilon)) + self.smoothing
         # What is not a number bounds nothing.
-        high = math.log(most) + exponent - past + lost if most > 0 else 0.0
-        low = math.log(least) + exponent - lost if least > 0 else -math.inf
+        high = _logarithm(most, 1) + exponent - past + lost if most > 0 else 0.0
+        low = _logarithm(least, -1) + exponent - lost if least > 0 else -math.inf
         return low if low <= 0 else -math.inf, min(high, 0.0) if high < math.inf else 0.0
 
     def about(self, epsilon: Fraction) -> float:
@@ -109,3 +109,9 @@ class Line:
             shift = min(abs(s) for s, _ in self.shifts if s * side > 0)
             total += math.exp(min(*exponents, 700.0)) / -math.expm1(-shift * period)
         return total * (1 + 1e-9)
+
+
+def _logarithm(value: float, side: int) -> float:
+    """The logarithm, rounded to this side."""
+    found = math.log(value)
+    return found + side * 32 * UNIT * (1 + abs(found))

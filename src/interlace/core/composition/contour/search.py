@@ -10,9 +10,9 @@ from fractions import Fraction
 from interlace.core.composition.contour.drawing import drawn
 from interlace.core.composition.contour.line import Line
 from interlace.core.composition.contour.model import Model
-from interlace.core.composition.contour.rounding import UNIT, around
+from interlace.core.composition.contour.rounding import UNIT
 from interlace.core.composition.contour.saddle import Saddle, for_delta, for_epsilon
-from interlace.core.interval import DOWN, ZERO, Interval
+from interlace.core.interval import DOWN, ONE, ZERO, Interval
 
 #: Steps of the search in floats; how often an end is moved outwards until it is certified.
 _STEPS, _OUTWARDS = 60, 60
@@ -24,6 +24,8 @@ _MORE, _GENTLE = 1.02, 6
 _FEW_MOVED = 12.0
 #: Where delta is less than this part of E[e^(c(L - epsilon))], floats draw no line.
 _LEAST = 1e-200
+#: Where Chernoff's bound is looked at then.
+_ANY = (1.0, 1e3, 1e10, 1e50, 1e100)
 #: A line serves another epsilon while its c is within this factor and its delta so close.
 _NEIGHBOUR, _CLOSE = 2.0, 1e-7
 
@@ -36,22 +38,26 @@ def delta(model: Model, epsilon: Fraction) -> Interval:
         if found is not None:
             return found
     if saddle.relative < _LEAST:
-        return _chernoff(model, epsilon)
-    return drawn(model, saddle).delta(epsilon)
+        return Interval(ZERO.lower, min(_chernoff(model, c, epsilon) for c in _ANY))
+    found, most = drawn(model, saddle).delta(epsilon), _chernoff(model, saddle.c, epsilon)
+    return Interval(found.lower, min(found.upper, most))
 
 
-def _chernoff(model: Model, epsilon: Fraction) -> Interval:
-    """From 0 up to Chernoff's bound e^(K(c) - c epsilon): no line reaches this far out."""
-    least = 0.0
-    for c in (1.0, 1e3, 1e10, 1e50, 1e100):
-        found = model.cumulants(c)
-        turn = c * float(epsilon)
-        lost = found.error + 8 * UNIT * (abs(found.value) + turn)
-        bound = found.value - turn + lost
-        # What is not a number bounds nothing.
-        if math.isfinite(bound):
-            least = min(least, bound)
-    return Interval(ZERO.lower, around(least, 0.0).exp().upper)
+def _chernoff(model: Model, c: float, epsilon: Fraction) -> Decimal:
+    """An upper bound of delta: E[e^(c(L - epsilon))] times the most of e^-cx (1 - e^-x)."""
+    moment = _moment(model, c)
+    if moment is None:
+        return ONE.upper
+    return min(Interval.of(moment - Fraction(c) * epsilon).exp().upper, ONE.upper)
+
+
+def _moment(model: Model, c: float) -> Fraction | None:
+    """An upper bound of the log of E[e^(cL)] times the most of e^-cx (1 - e^-x)."""
+    found = model.cumulants(c)
+    most = math.log1p(c) + c * math.log1p(1 / c)
+    bound = found.value - most + found.error + 32 * UNIT * (abs(found.value) + 1 + most)
+    # What is not a number bounds nothing.
+    return Fraction(bound) if math.isfinite(bound) else None
 
 
 def deltas(model: Model, epsilons: Sequence[Fraction]) -> list[Interval]:
@@ -82,9 +88,20 @@ def epsilon(model: Model, share: Interval) -> Interval:
     found = listed(model, saddle, share)
     if found is not None:
         return found
+    upper = _enough(model, saddle.c, share)
     if saddle.relative < _LEAST:
-        return Interval(ZERO.lower, Decimal("Infinity"))
-    return on_line(drawn(model, saddle), saddle.epsilon, share)
+        return Interval(ZERO.lower, upper)
+    found = on_line(drawn(model, saddle), saddle.epsilon, share)
+    return Interval(found.lower, min(found.upper, upper))
+
+
+def _enough(model: Model, c: float, share: Interval) -> Decimal:
+    """An epsilon at which Chernoff's bound is at most ``share``."""
+    moment = _moment(model, c)
+    if moment is None:
+        return Decimal("Infinity")
+    room = Interval.of(moment) - Interval(share.lower, share.lower).log()
+    return (room / Interval.of(Fraction(c))).clip(0).upper
 
 
 def saddle_of(model: Model, share: Interval) -> Saddle:
