@@ -99,7 +99,8 @@ def delta(values: Law, epsilon: Fraction, mu_squared: Fraction = Fraction(0)) ->
 
 def holds_delta(found: Interval, exact: Ball) -> bool:
     """Whether an enclosure of delta may contain the exact value."""
-    lower, upper = ball(Fraction(found.lower)), ball(Fraction(found.upper))
+    # Read as text: as a fraction 1e-1000000000 is long.
+    lower, upper = flint.arb(str(found.lower)), flint.arb(str(found.upper))
     return not (exact > upper or exact < lower)
 
 
@@ -179,3 +180,37 @@ class Dense:
         found = math.fsum((above * -np.expm1(-far)).tolist())
         # What underflows is far below what is looked at.
         return flint.arb(found, found * (self.error + 32 * 2.0**-53) + 1e-290)
+
+
+def binomial_delta(epsilon: Fraction, count: int, at: Fraction) -> Ball:
+    """delta of ``count`` losses +-``epsilon`` for any count: the terms next to the largest one above
+    ``at`` are summed, what is left is less than a geometric sum."""
+    x = ball(epsilon)
+    q = 1 / (1 + x.exp())
+    p = 1 - q
+    last = math.ceil((count - at / epsilon) / 2) - 1  # flips at most
+    first = min(last, int(count * float(q)))
+    if first < 0:
+        return flint.arb(0)
+
+    def mass(j: int) -> Ball:
+        log = flint.arb(count + 1).lgamma() - flint.arb(j + 1).lgamma()
+        log -= flint.arb(count - j + 1).lgamma()
+        return (log + (count - j) * p.log() + j * q.log()).exp()
+
+    def ratio(j: int, side: int) -> Ball:
+        """The mass of j + side flips by that of j; away from the largest it falls."""
+        rest = Fraction(j, count - j + 1) if side < 0 else Fraction(count - j, j + 1)
+        return ball(rest) * (p / q) ** -side
+
+    start = mass(first)
+    total = start * (1 - ball(at - (count - 2 * first) * epsilon).exp())
+    for side in (-1, 1):
+        grown, term, j = (2 * side * x).exp(), start * ratio(first, side), first + side
+        above = ball(at - (count - 2 * j) * epsilon).exp()
+        while 0 <= j <= last and not term < total * flint.arb(2) ** -90:
+            total += term * (1 - above)
+            term, above, j = term * ratio(j, side), above * grown, j + side
+        if 0 <= j <= last:
+            total += flint.arb(0, (term / (1 - ratio(j, side))).upper())
+    return total

@@ -23,7 +23,7 @@ _MORE, _GENTLE = 1.02, 6
 #: Where fewer losses than this are below their largest value, values are listed.
 _FEW_MOVED = 12.0
 #: Where delta is less than this part of E[e^(c(L - epsilon))], floats draw no line.
-_LEAST = 1e-200
+_LEAST = 1e-140
 #: Where Chernoff's bound is looked at then.
 _ANY = (1.0, 1e3, 1e10, 1e50, 1e100)
 #: A line serves another epsilon while its c is within this factor and its delta so close.
