@@ -14,6 +14,18 @@ from interlace.query.schema import Dataset, Table
 
 #: The column that holds a unit's keyed id.
 UNIT = "unit"
+#: The column that numbers a unit's rows from 1, in an order that only the secret key tells.
+RANK = "rank"
+
+
+def key_rank(j: int) -> str:
+    """The column that numbers, from 1, the distinct keys that a unit has of its table's j-th
+    key set; rows of one key share a number.
+
+    >>> key_rank(0)
+    'k0'
+    """
+    return f"k{j}"
 
 
 def table_name(dataset: Dataset, table: Table) -> str:
