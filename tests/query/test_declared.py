@@ -13,7 +13,7 @@ import pytest
 from interlace.core.errors import DataError, ParameterError
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
 from interlace.query.declaration import parse_declaration, read_declaration
-from interlace.query.schema import Dataset, Table
+from interlace.query.schema import COLUMN_TYPES, Dataset, KeySet, PublicTable, Table
 from tests.query.support import CLINIC
 
 NAN, INF = float("nan"), float("inf")
@@ -98,6 +98,10 @@ def test_values_are_frozen_and_equal_by_content() -> None:
         Integer(0, 4).lower = 3  # type: ignore[misc]
 
 
+XY: dict[str, Column] = {"x": Integer(0, 9), "y": Boolean()}
+WIDE: dict[str, Column] = {f"x{i}": Boolean() for i in range(17)}
+
+
 @pytest.mark.parametrize(
     ("make", "name"),
     [
@@ -113,6 +117,28 @@ def test_values_are_frozen_and_equal_by_content() -> None:
         (lambda: Table("a", {}, 0), "rows_per_unit"),
         (lambda: Table("a", {}, 1.5), "rows_per_unit"),  # type: ignore[arg-type]
         (lambda: Table("a", {}, 10**6 + 1), "rows_per_unit"),
+        (lambda: KeySet("lab", 1), "columns"),  # type: ignore[arg-type]
+        (lambda: KeySet((), 1), "columns"),
+        (lambda: KeySet(7, 1), "columns"),  # type: ignore[arg-type]
+        (lambda: KeySet((7,), 1), "columns"),  # type: ignore[arg-type]
+        (lambda: KeySet(("a", "A"), 1), "columns"),
+        (lambda: KeySet(("a",), 0), "keys_per_unit"),
+        (lambda: KeySet(("a",), True), "keys_per_unit"),
+        (lambda: KeySet(("a",), 10**6 + 1), "keys_per_unit"),
+        (lambda: Table("a", {"x": Boolean()}, 2, [KeySet(("X",), 1)]), "key_sets"),
+        (lambda: Table("a", {}, 2, [KeySet(("x",), 1)]), "key_sets"),
+        (lambda: Table("a", XY, 2, [KeySet(("x", "y"), 1), KeySet(("y", "x"), 2)]), "key_sets"),
+        (lambda: Table("a", XY, 2, [("x",)]), "key_sets"),  # type: ignore[list-item]
+        (lambda: Table("a", XY, 2, 7), "key_sets"),  # type: ignore[arg-type]
+        (lambda: Table("a", WIDE, 2, [KeySet((name,), 1) for name in WIDE]), "key_sets"),
+        (lambda: PublicTable("", "x", XY), "name"),
+        (lambda: PublicTable("p", "z", XY), "key"),
+        (lambda: PublicTable("p", "X", XY), "key"),
+        (lambda: PublicTable("p", ["x"], XY), "key"),  # type: ignore[arg-type]
+        (lambda: PublicTable("p", "x", {"x": 7}), "columns"),  # type: ignore[dict-item]
+        (lambda: PublicTable("p", "x", {"x": Boolean(), "X": Boolean()}), "columns"),
+        (lambda: Dataset("d", "id", (Table("a", {}),), (PublicTable("A", "x", XY),)), "public"),
+        (lambda: Dataset("d", "Y", (Table("a", {}),), (PublicTable("p", "x", XY),)), "public"),
         (lambda: Dataset("d", "id", ()), "tables"),
         (lambda: Dataset("d", "id", (Table("a", {}), Table("A", {}))), "tables"),
         (lambda: Dataset("d", "ID", (Table("a", {"id": Boolean()}),)), "unit"),
@@ -164,6 +190,46 @@ def test_json_keeps_everything() -> None:
     assert Dataset.from_json(rules.to_json()).tables[0].kind("b") == Boolean(False)
 
 
+RICH = Dataset(
+    "d",
+    "id",
+    (
+        Table("a", XY, 7, [KeySet(("y",), 1), KeySet(("y", "x"), 3)]),
+        Table("b", XY),
+    ),
+    (PublicTable("Wards", "x", XY),),
+)
+
+
+def test_json_keeps_key_sets_and_public_tables() -> None:
+    assert Dataset.from_json(RICH.to_json()) == RICH
+    assert Dataset.from_json(RICH.to_json()).to_json() == RICH.to_json()
+    assert RICH.tables[0].key_sets[1] == KeySet(["y", "x"], 3)  # type: ignore[arg-type]
+
+
+def test_json_of_what_has_none_is_as_it_always_was() -> None:
+    dataset = Dataset("d", "id", (Table("a", {"x": Boolean()}, 2),))
+    assert dataset.to_json() == (
+        '{"name":"d","unit":"id","tables":[{"name":"a","rows_per_unit":2,'
+        '"columns":[["x",{"type":"boolean","missing":"drop"}]]}]}'
+    )
+
+
+def test_public_tables_are_found_apart_from_those_of_units() -> None:
+    wards = RICH.public[0]
+    assert RICH.public_table("WARDS") is RICH.public_table("Wards", quoted=True) is wards
+    assert RICH.public_table("wards", quoted=True) is RICH.public_table("a") is None
+    assert RICH.table("wards") is None
+    assert (wards.column("X"), wards.column("X", quoted=True)) == ("x", None)
+    assert wards.kind("y") == Boolean()
+
+
+def test_no_column_is_a_float_so_no_key_is() -> None:
+    for kind in (Integer(-3, 3), Decimal("-0.5", "0.5", 1), Category(["a"]), Boolean()):
+        assert {type(code) for code in kind.codes} == {int}
+    assert set(COLUMN_TYPES) == {"integer", "decimal", "category", "day", "boolean"}
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"name":1}', CLINIC.to_json()[:-2], "7"])
 def test_other_json_is_refused(text: str) -> None:
     with pytest.raises(ParameterError):
@@ -187,6 +253,43 @@ rows_per_unit = 1
 [tables.people.columns]
 age = { type = "integer", lower = 0, upper = 120 }
 """
+
+KEYED = """
+name = "clinic"
+unit = "id"
+[tables.labs]
+rows_per_unit = 60
+key_sets = [{ columns = ["lab"], keys_per_unit = 3 }, { columns = ["lab", "odd"], keys_per_unit = 4 }]
+[tables.labs.columns]
+lab = { type = "integer", lower = 0, upper = 500 }
+odd = { type = "boolean" }
+[public.wards]
+source = "wards.csv"
+key = "ward"
+[public.wards.columns]
+ward = { type = "integer", lower = 0, upper = 9 }
+beds = { type = "integer", lower = 0, upper = 99 }
+[public.days]
+key = "day"
+[public.days.columns]
+day = { type = "day", lower = 2020-01-01, upper = 2020-12-31 }
+"""
+
+
+def test_key_sets_and_public_tables_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "clinic.toml"
+    file.write_text(KEYED, encoding="utf-8")
+    declared = read_declaration(file)
+    assert declared.sources == {"wards": tmp_path / "wards.csv"}
+    labs = Table(
+        "labs",
+        {"lab": Integer(0, 500), "odd": Boolean()},
+        60,
+        [KeySet(("lab",), 3), KeySet(("lab", "odd"), 4)],
+    )
+    wards = PublicTable("wards", "ward", {"ward": Integer(0, 9), "beds": Integer(0, 99)})
+    days = PublicTable("days", "day", {"day": Day("2020-01-01", "2020-12-31")})
+    assert declared.dataset == Dataset("clinic", "id", (labs,), (wards, days))
 
 
 def test_a_declaration_is_read(tmp_path: Path) -> None:
@@ -243,6 +346,40 @@ def test_a_bad_declaration_is_refused_by_the_place_in_it(
     assert written in GOOD
     with pytest.raises(ParameterError) as caught:
         parse_declaration(GOOD.replace(written, instead, 1))
+    assert caught.value.name == name
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "name"),
+    [
+        ('["lab"], keys_per_unit = 3', '["lab"]', "tables.labs.key_sets.0.keys_per_unit"),
+        ('columns = ["lab"], ', "", "tables.labs.key_sets.0.columns"),
+        ('columns = ["lab"],', 'columns = "lab",', "tables.labs.key_sets.0.columns"),
+        ("keys_per_unit = 4", "keys_per_unit = 0", "tables.labs.key_sets.1.keys_per_unit"),
+        ("keys_per_unit = 4", "keys_per_unit = 4, rows = 1", "tables.labs.key_sets.1.rows"),
+        ('["lab", "odd"]', '["lab", "even"]', "tables.labs.key_sets"),
+        ('["lab", "odd"]', '["lab"]', "tables.labs.key_sets"),
+        ("key_sets = [", "key_sets = 7 # [", "tables.labs.key_sets"),
+        ("key_sets = [", "key_sets = [7] # [", "tables.labs.key_sets.0"),
+        ('key = "ward"', "", "public.wards.key"),
+        ('key = "ward"', 'key = "wards"', "public.wards.key"),
+        ('key = "ward"', 'key = "ward"\nrows_per_unit = 1', "public.wards.rows_per_unit"),
+        ('"wards.csv"', "7", "public.wards.source"),
+        ("upper = 99", "uper = 99", "public.wards.columns.beds.uper"),
+        ("beds =", "id =", "public"),
+        ("public.wards", "public.labs", "public"),
+        ("[public.days]", "[public]\ndays = 7\n[more]", "public.days"),
+    ],
+)
+def test_bad_keys_and_public_tables_are_refused_by_the_place(
+    written: str, instead: str, name: str
+) -> None:
+    assert written in KEYED
+    text = KEYED.replace(written, instead)
+    if name == "public.days":
+        text = text.partition("[public")[0] + "[public]\ndays = 7\n"
+    with pytest.raises(ParameterError) as caught:
+        parse_declaration(text)
     assert caught.value.name == name
 
 

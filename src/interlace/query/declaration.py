@@ -14,15 +14,15 @@ from typing import Any
 
 from interlace.core.errors import DataError, ParameterError
 from interlace.query.columns import Column
-from interlace.query.schema import COLUMN_TYPES, Dataset, Table
+from interlace.query.schema import COLUMN_TYPES, Dataset, KeySet, PublicTable, Table
 
 _OPTIONAL = ("missing", "out_of_range", "unknown")
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """A dataset and where its tables come from. A table without a source of its own is to be
-    handed over by the caller. ``domain`` names the population of its units, if it was given."""
+    """A dataset and where its tables come from, public ones too. A table without a source of its
+    own is to be handed over by the caller. ``domain`` names the population of its units, if it was given."""
 
     dataset: Dataset
     sources: Mapping[str, Path]
@@ -64,29 +64,76 @@ def parse_declaration(text: str) -> Declaration:
         value = tomllib.loads(text, parse_float=decimal.Decimal)  # 0.1 stays 0.1
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"the declaration is not TOML: {error}") from None
-    _check_keys(value, "declaration", required=("name", "unit", "tables"), optional=("domain",))
-    tables = _mapping(value["tables"], "tables")
-    declared = tuple(
-        _table(name, _mapping(part, f"tables.{name}")) for name, part in tables.items()
+    _check_keys(
+        value, "declaration", required=("name", "unit", "tables"), optional=("domain", "public")
     )
-    with_source = {name: part["source"] for name, part in tables.items() if "source" in part}
-    for name, source in with_source.items():
-        if not isinstance(source, str):
-            raise ParameterError(f"tables.{name}.source", "must be a path, as text")
-    sources = {name: Path(source) for name, source in with_source.items()}
-    dataset = Dataset(value["name"], value["unit"], declared)
+    tables = _parts(value["tables"], "tables")
+    public = _parts(value["public"], "public") if "public" in value else {}
+    dataset = Dataset(
+        value["name"],
+        value["unit"],
+        tuple(_table(name, part) for name, part in tables.items()),
+        tuple(_public_table(name, part) for name, part in public.items()),
+    )
+    sources = _sources(tables, "tables") | _sources(public, "public")
     return Declaration(dataset, sources, value.get("domain"))
+
+
+def _parts(value: object, where: str) -> dict[str, Mapping[str, Any]]:
+    """A TOML table of TOML tables."""
+    parts = _mapping(value, where)
+    return {name: _mapping(part, f"{where}.{name}") for name, part in parts.items()}
+
+
+def _sources(tables: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, Path]:
+    sources = {name: part["source"] for name, part in tables.items() if "source" in part}
+    for name, source in sources.items():
+        if not isinstance(source, str):
+            raise ParameterError(f"{where}.{name}.source", "must be a path, as text")
+    return {name: Path(source) for name, source in sources.items()}
 
 
 def _table(name: str, value: Mapping[str, Any]) -> Table:
     where = f"tables.{name}"
-    _check_keys(value, where, required=("rows_per_unit", "columns"), optional=("source",))
-    columns = _mapping(value["columns"], f"{where}.columns")
-    kinds = {column: _column(f"{where}.columns.{column}", part) for column, part in columns.items()}
+    _check_keys(
+        value, where, required=("rows_per_unit", "columns"), optional=("source", "key_sets")
+    )
+    kinds = _columns(where, value["columns"])
+    key_sets = _key_sets(f"{where}.key_sets", value.get("key_sets", []))
     try:
-        return Table(name, kinds, value["rows_per_unit"])
+        return Table(name, kinds, value["rows_per_unit"], key_sets)
     except ParameterError as error:
         raise _within(where, error) from None
+
+
+def _public_table(name: str, value: Mapping[str, Any]) -> PublicTable:
+    where = f"public.{name}"
+    _check_keys(value, where, required=("key", "columns"), optional=("source",))
+    kinds = _columns(where, value["columns"])
+    try:
+        return PublicTable(name, value["key"], kinds)
+    except ParameterError as error:
+        raise _within(where, error) from None
+
+
+def _key_sets(where: str, value: object) -> list[KeySet]:
+    if not isinstance(value, list):
+        raise ParameterError(where, 'must be a list, as [{ columns = ["lab"], keys_per_unit = 3 }]')
+    return [_key_set(f"{where}.{j}", part) for j, part in enumerate(value)]
+
+
+def _key_set(where: str, value: object) -> KeySet:
+    parts = _mapping(value, where)
+    _check_keys(parts, where, required=("columns", "keys_per_unit"))
+    try:
+        return KeySet(parts["columns"], parts["keys_per_unit"])
+    except ParameterError as error:
+        raise _within(where, error) from None
+
+
+def _columns(where: str, value: object) -> dict[str, Column]:
+    parts = _mapping(value, f"{where}.columns")
+    return {name: _column(f"{where}.columns.{name}", part) for name, part in parts.items()}
 
 
 def _column(where: str, value: object) -> Column:
