@@ -19,7 +19,7 @@ from interlace.core.composition import rules
 from interlace.core.composition.batch import Batch
 from interlace.core.composition.terms import Part, Terms, terms
 from interlace.core.errors import ParameterError, RelationMismatch
-from interlace.core.exact import Real, natural, rational
+from interlace.core.exact import Real, natural, near, rational
 from interlace.core.guarantees import (
     TCDP,
     ZCDP,
@@ -37,7 +37,6 @@ from interlace.core.guarantees.losses import PrivacyLoss
 from interlace.core.interval import Interval
 
 _PAIR = 2
-_ZERO = Fraction(0)
 _SMALL = 1000
 
 #: How often one guarantee may occur in all.
@@ -167,7 +166,7 @@ def compose(items: Iterable[Item]) -> Composition:
         )
     if isinstance(items, Guarantee | str | bytes) or not isinstance(items, Iterable):
         raise ParameterError("items", f"must be a list of guarantees, not {_kind(items)}")
-    counted: Counter[Part] = Counter()
+    counted: dict[Part, int] = {}
     relation: Relation | None = None
     for index, item in enumerate(items):
         for guarantee, count in _parts(item, f"items[{index}]"):
@@ -177,8 +176,8 @@ def compose(items: Iterable[Item]) -> Composition:
                     f"{relation}: guarantees compose only for one neighbouring relation."
                 )
             relation = guarantee.relation
-            counted[guarantee] += count
-            if counted[guarantee] > LARGEST_COUNT:
+            counted[guarantee] = number = counted.get(guarantee, 0) + count
+            if number > LARGEST_COUNT:
                 raise ParameterError(f"items[{index}] count", f"adds up to over {LARGEST_COUNT}")
     return Composition(_normal(counted), relation or Relation.ADD_REMOVE)
 
@@ -190,12 +189,12 @@ def _parts(item: Any, name: str) -> Sequence[tuple[Part, int]]:
         if len(item) != _PAIR:
             raise ParameterError(name, "must be a pair (guarantee, count)")
         item, times = item[0], natural(item[1], f"{name} count", minimum=0)
-    if not isinstance(item, Guarantee) and isinstance(item, Guaranteed):
+    if not _is_part(item) and not isinstance(item, Guarantee) and isinstance(item, Guaranteed):
         item = item.guarantee
-    if type(item) is Composition:
-        return [(g, n * times) for g, n in item.parts] if times else []
     if _is_part(item):
         return [(item, times)] if times else []
+    if type(item) is Composition:
+        return [(g, n * times) for g, n in item.parts] if times else []
     raise ParameterError(
         name, f"must be a guarantee, a mechanism or a composition, not {_kind(item)}"
     )
@@ -210,27 +209,28 @@ def _kind(value: object) -> str:
     return type(value).__name__
 
 
-def _normal(counted: Counter[Part]) -> tuple[tuple[Part, int], ...]:
+def _normal(counted: Mapping[Part, int]) -> tuple[tuple[Part, int], ...]:
     return tuple(sorted(counted.items(), key=lambda p: _key(p[0])))
 
 
-def _key(part: Part) -> tuple[int, Fraction, Fraction, str]:
+def _key(part: Part) -> tuple[Any, ...]:
+    """The parts' order: by kind, then by the parameters, which floats usually settle."""
     match part:
         case PureDP():
-            return 0, part.epsilon0, _ZERO, ""
+            return 0, near(part.epsilon0), part.epsilon0
         case ApproxDP():
-            return 1, part.epsilon0, part.delta0, ""
+            return 1, near(part.epsilon0), part.epsilon0, near(part.delta0), part.delta0
         case ZCDP():
-            return 2, part.rho, _ZERO, ""
+            return 2, part.rho
         case TCDP():
-            return 3, part.rho, part.omega, ""
+            return 3, part.rho, part.omega
         case RenyiDP():
-            return 4, part.alpha, part.epsilon0, ""
+            return 4, part.alpha, part.epsilon0
         case GaussianDP():
-            return 5, part.mu, _ZERO, ""
+            return 5, near(part.mu), part.mu
         case PrivacyLoss():
-            return 6, _ZERO, _ZERO, repr(part)
+            return 6, repr(part)
         case Batch():
-            return 7, _ZERO, _ZERO, part.digest
+            return 7, part.digest
         case _:
             assert_never(part)

@@ -8,7 +8,7 @@ from typing import Self
 
 from interlace.core.exact import Real, rational
 from interlace.core.guarantees import conversions
-from interlace.core.guarantees.base import Parametric, Relation, read_relation
+from interlace.core.guarantees.base import Parametric, Relation, hash_of, read_relation
 from interlace.core.guarantees.enclosures import INFINITE, expm1, fitting, shorten_up
 from interlace.core.interval import ZERO, Interval
 
@@ -38,6 +38,9 @@ class ApproxDP(Parametric):
         object.__setattr__(self, "epsilon0", rational(epsilon, "epsilon"))
         object.__setattr__(self, "delta0", rational(delta, "delta", maximum=1))
         object.__setattr__(self, "relation", read_relation(relation))
+
+    def __hash__(self) -> int:
+        return hash_of(self.epsilon0, self.delta0)
 
     def epsilon_enclosure(self, delta: Fraction) -> Interval:
         if delta >= 1:

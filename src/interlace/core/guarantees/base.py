@@ -116,6 +116,11 @@ def is_infinite(alpha: Real) -> bool:
     return isinstance(alpha, numbers.Real) and alpha == math.inf
 
 
+def hash_of(*parameters: Fraction) -> int:
+    """A hash of exact numbers. A fraction's own takes the inverse modulo a prime: far slower."""
+    return hash(tuple([x.as_integer_ratio() for x in parameters]))
+
+
 def read_relation(value: Relation) -> Relation:
     """Raises ParameterError for anything but a Relation."""
     if not isinstance(value, Relation):

@@ -10,7 +10,7 @@ from interlace.core.errors import Unproven
 from interlace.core.exact import Real, rational
 from interlace.core.guarantees import conversions
 from interlace.core.guarantees.approximate import ApproxDP
-from interlace.core.guarantees.base import Parametric, Relation, read_relation
+from interlace.core.guarantees.base import Parametric, Relation, hash_of, read_relation
 from interlace.core.guarantees.enclosures import fitting, shorten_up
 from interlace.core.guarantees.gaussian import GaussianDP
 from interlace.core.guarantees.lines import RenyiLine
@@ -44,6 +44,9 @@ class ZCDP(Parametric):
     @property
     def line(self) -> RenyiLine:
         return RenyiLine(Fraction(0), self.rho)
+
+    def __hash__(self) -> int:
+        return hash_of(self.rho)
 
     def epsilon_enclosure(self, delta: Fraction) -> Interval:
         return self.line.epsilon(delta)

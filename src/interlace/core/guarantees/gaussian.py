@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Self
 
 from interlace.core.exact import Real, rational
-from interlace.core.guarantees.base import Parametric, Relation, read_relation
+from interlace.core.guarantees.base import Parametric, Relation, hash_of, read_relation
 from interlace.core.guarantees.enclosures import INFINITE, fitting
 from interlace.core.guarantees.normal import Gaussian
 from interlace.core.interval import ZERO, Interval
@@ -32,6 +32,9 @@ class GaussianDP(Parametric):
     def __init__(self, mu: Real, *, relation: Relation = Relation.ADD_REMOVE) -> None:
         object.__setattr__(self, "mu", rational(mu, "mu"))
         object.__setattr__(self, "relation", read_relation(relation))
+
+    def __hash__(self) -> int:
+        return hash_of(self.mu)
 
     def epsilon_enclosure(self, delta: Fraction) -> Interval:
         if self.mu == 0 or delta >= 1:

@@ -8,7 +8,7 @@ from typing import Self
 
 from interlace.core.exact import Real, rational
 from interlace.core.guarantees import conversions
-from interlace.core.guarantees.base import Parametric, Relation, read_relation
+from interlace.core.guarantees.base import Parametric, Relation, hash_of, read_relation
 from interlace.core.guarantees.enclosures import fitting
 from interlace.core.interval import Interval
 
@@ -31,6 +31,9 @@ class PureDP(Parametric):
     def __init__(self, epsilon: Real, *, relation: Relation = Relation.ADD_REMOVE) -> None:
         object.__setattr__(self, "epsilon0", rational(epsilon, "epsilon"))
         object.__setattr__(self, "relation", read_relation(relation))
+
+    def __hash__(self) -> int:
+        return hash_of(self.epsilon0)
 
     def epsilon_enclosure(self, delta: Fraction) -> Interval:
         return conversions.response_epsilon(self.epsilon0, Interval.of(delta))

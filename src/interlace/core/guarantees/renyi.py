@@ -8,7 +8,7 @@ from typing import Self
 
 from interlace.core.errors import Unproven
 from interlace.core.exact import Real, rational
-from interlace.core.guarantees.base import Parametric, Relation, briefly, read_relation
+from interlace.core.guarantees.base import Parametric, Relation, briefly, hash_of, read_relation
 from interlace.core.guarantees.enclosures import fitting, fitting_down, shorten_up
 from interlace.core.guarantees.lines import RenyiLine, read_order
 from interlace.core.guarantees.one_order import LEAST_ORDER
@@ -45,6 +45,9 @@ class RenyiDP(Parametric):
     def line(self) -> RenyiLine:
         """The same bound at every order up to alpha: divergences do not fall in the order."""
         return RenyiLine(self.epsilon0, Fraction(0), self.alpha)
+
+    def __hash__(self) -> int:
+        return hash_of(self.alpha, self.epsilon0)
 
     def epsilon_enclosure(self, delta: Fraction) -> Interval:
         return self.line.epsilon(delta)

@@ -8,7 +8,7 @@ from typing import Self
 
 from interlace.core.errors import Unproven
 from interlace.core.exact import Real, rational
-from interlace.core.guarantees.base import Parametric, Relation, briefly, read_relation
+from interlace.core.guarantees.base import Parametric, Relation, briefly, hash_of, read_relation
 from interlace.core.guarantees.enclosures import fitting, fitting_down
 from interlace.core.guarantees.lines import RenyiLine, read_order
 from interlace.core.guarantees.one_order import LEAST_ORDER
@@ -40,6 +40,9 @@ class TCDP(Parametric):
     @property
     def line(self) -> RenyiLine:
         return RenyiLine(Fraction(0), self.rho, self.omega)
+
+    def __hash__(self) -> int:
+        return hash_of(self.rho, self.omega)
 
     def epsilon_enclosure(self, delta: Fraction) -> Interval:
         return self.line.epsilon(delta)
