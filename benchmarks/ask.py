@@ -49,7 +49,7 @@ def main() -> None:
         centre = stack.enter_context(il.open(folder))
         start = time.perf_counter()
         with nafld.declaration() as path:
-            dataset = centre.register(path, tables=nafld.frames())
+            dataset = centre.register(path, tables=nafld.frames()).dataset
         registered = time.perf_counter() - start
         account = centre.account("ada", quota=il.PureDP(1000))
         session = account.open(il.mechanisms.Laplace(epsilon=0.1, answers=2 * ROUNDS), "nafld")

@@ -53,7 +53,7 @@ class Checker:
 
     def __init__(self) -> None:
         self.problems: list[str] = []
-        self.datasets: set[str] = set()
+        self.datasets: Counter[str] = Counter()  # by name, how many versions there are
         self.accounts: dict[str, _Account] = {}
         self.unopened: dict[int, tuple[str, Counter[str]]] = {}  # by charge: of whom, for what
         self.sessions: dict[str, _Session] = {}
@@ -94,8 +94,9 @@ class Checker:
         seq, kind, dataset, account, session, round_, key, text, *_ = row
         body = json.loads(text)
         if kind == "dataset":
-            self._note(dataset not in self.datasets, seq, "registers a dataset again")
-            self.datasets.add(dataset)
+            self.datasets[dataset] += 1
+            following = (round_ or 1) == self.datasets[dataset]
+            self._note(following, seq, "registers another version than the next")
         elif kind == "account":
             self._account(seq, account, body)
         elif kind == "charge":
@@ -183,7 +184,8 @@ class Checker:
         mechanism = body["mechanism"]
         self._note(session not in self.sessions, seq, "opens a session again")
         self._note(account in self.accounts, seq, "opens a session of no account")
-        self._note(dataset in self.datasets, seq, "opens a session on no dataset")
+        latest = body.get("version", 1) == self.datasets[dataset]
+        self._note(latest, seq, "opens a session on another version than the latest")
         payer, left = self.unopened.get(body["charged"], (None, Counter[str]()))
         paid = payer == account and left[_text(mechanism)] > 0
         self._note(paid, seq, "opens a session that was not charged for")

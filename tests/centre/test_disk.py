@@ -110,7 +110,7 @@ def survive(folder: Path, side: Path, limit: Limit, lift: Limit) -> None:
                 continue
             drawn.clear()
             for _ in range(3):
-                kind = il.DataError if deed == "register" else il.LedgerError
+                kind = il.DataError if deed in ("register", "again") else il.LedgerError
                 assert isinstance(_refusal(deed, centre), (kind, il.LedgerError))
             counts[deed] = len(drawn)
         with pytest.raises(il.InterlaceError):
@@ -123,7 +123,7 @@ def survive(folder: Path, side: Path, limit: Limit, lift: Limit) -> None:
             assert (counts[name], len(drawn))[limit is not fill] > 0
             assert (counts[name], len(drawn))[limit is fill] == 0
             assert counts[name] + len(drawn) <= (2 if name == "guess" else 1)
-        for deed in ("register", "open", "plan", "close", "off"):
+        for deed in ("register", "again", "open", "plan", "close", "off"):
             DEEDS[deed](centre)
         worker.work(centre, side)
         centre.audit()

@@ -18,6 +18,7 @@ import interlace as il
 from interlace.centre import Centre, faults
 from interlace.centre.noise import POOL
 from interlace.core.laws import Law
+from interlace.ledger import DATASET, Event
 from tests.centre import worker
 from tests.centre.support import ALL_SQL, WOMEN_SQL, clinic
 from tests.centre.worker import DEEDS, MECHANISMS, ask, deed_at, ended, opened, start
@@ -25,7 +26,7 @@ from tests.checker import check
 
 #: Each point with each deed that passes it; for the others see test_faults_outside.py.
 _PASSING = {
-    "register": ["register"],
+    "register": ["register", "again"],
     "account": ["account"],
     "open": ["open", "plan"],
     "close": ["close", "off"],
@@ -75,7 +76,16 @@ def _done_again(centre: Centre, deed: str) -> None:
     try:
         DEEDS[deed](centre)
     except il.NameTaken:
-        assert [dataset.name for dataset in centre.datasets()] == ["people", "more"]
+        found = [f"{e.dataset} {e.round}" for e in centre.ledger.events(DATASET)]
+        assert found == ["people 1", {"register": "more 1", "again": "people 2"}[deed]]
+
+
+def _asked_on_the_latest(centre: Centre, version: Event) -> None:
+    """A new session opens there and answers; those from before stay on the first version."""
+    new = centre.account("ada").open(il.mechanisms.Laplace(epsilon=0.01), str(version.dataset))
+    assert new.version == version.round
+    new.ask(f"SELECT COUNT(*) FROM {version.dataset} WHERE age < 99")
+    assert {session.version for session in opened(centre).values()} == {1}
 
 
 @pytest.mark.parametrize(("deed", "point"), CASES)
@@ -92,7 +102,9 @@ def test_killed_at_a_point(folder: Path, side: Path, deed: str, point: faults.Po
             worker.acknowledge(side, opened(centre)[deed], killed, "killed")
         worker.work(centre, side)
         centre.audit()
-        assert len(list((folder / "snapshots").iterdir())) == len(centre.datasets())
+        versions = list(centre.ledger.events(DATASET))
+        assert len(list((folder / "snapshots").iterdir())) == len(versions)
+        _asked_on_the_latest(centre, versions[-1])
     assert [path.name for path in (folder / "locks").iterdir()] == []
     assert check(folder, side) == []
     after = _openings(folder)

@@ -93,7 +93,8 @@ def _clinic(folder: Path, units: int) -> Place:
     declaration = folder / "clinic.toml"
     declaration.write_text(DECLARATION, encoding="utf-8")
     centre = il.open(folder / "centre")
-    assert centre.register(declaration, tables={"labs": labs, "people": people}) == CLINIC
+    registered = centre.register(declaration, tables={"labs": labs, "people": people})
+    assert registered.dataset == CLINIC
     account = centre.account("ada", quota=il.ZCDP(999))
     return Place(centre, [account.open(mechanism, "clinic") for mechanism, _ in MECHANISMS])
 

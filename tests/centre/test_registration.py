@@ -18,7 +18,7 @@ _COLUMNS = {"age": il.Integer(0, 120)}
 
 def _register(centre: il.centre.Centre, name: str) -> str | None:
     try:
-        return centre.register(people(), name=name, unit="id", columns=_COLUMNS).name
+        return centre.register(people(), name=name, unit="id", columns=_COLUMNS).dataset.name
     except il.NameTaken:
         return None
 

@@ -103,6 +103,12 @@ def register(centre: Centre) -> None:
     centre.register(people(), name="more", unit="id", columns=ages)
 
 
+def again(centre: Centre) -> None:
+    """Register the people a year later, as a new version of the same dataset."""
+    older = people().assign(age=lambda frame: frame["age"] + 1)
+    centre.register(older, name="people", unit="id", columns={"age": il.Integer(0, 120)}, version=2)
+
+
 def plan(account: Account) -> None:
     """Open two sessions as one plan."""
     account.plan([m.Laplace(epsilon=0.05), m.SparseVector(epsilon=0.05)], "people")
@@ -120,6 +126,7 @@ def _keyed(mechanism: str) -> Callable[[Centre], object]:
 
 DEEDS: dict[str, Callable[[Centre], object]] = {
     "register": register,
+    "again": again,
     "account": lambda centre: centre.account("eve", quota=il.PureDP(1)),
     "open": lambda centre: centre.account("ada").open(m.Laplace(epsilon=0.05), "people"),
     "plan": lambda centre: plan(centre.account("ada")),

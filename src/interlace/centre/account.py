@@ -14,7 +14,13 @@ from interlace.centre.interrupts import uninterrupted
 from interlace.centre.names import checked_name
 from interlace.centre.noise import POOL
 from interlace.centre.outside import Outside
-from interlace.centre.records import AccountRecord, ChargeRecord, SessionRecord, encode_secrets
+from interlace.centre.records import (
+    AccountRecord,
+    ChargeRecord,
+    DatasetRecord,
+    SessionRecord,
+    encode_secrets,
+)
 from interlace.centre.sealing import Place
 from interlace.centre.session import Session
 from interlace.core.composition import compose
@@ -23,7 +29,7 @@ from interlace.core.errors import NotFound, ParameterError
 from interlace.core.exact import Real, rational
 from interlace.core.mechanisms.codec import Served, decode_mechanism, encode_mechanism
 from interlace.core.mechanisms.play import openings
-from interlace.ledger import CHARGE, RESTORED, SESSION, Event, Ledger
+from interlace.ledger import CHARGE, DATASET, RESTORED, SESSION, Event, Ledger
 from interlace.ledger.interface import Reads
 
 T = TypeVar("T", bound=Item)
@@ -106,7 +112,8 @@ class Account:
         return self._filter(self._ledger).largest(shape, delta)
 
     def open(self, mechanism: Served, dataset: str, *, delta: Real | None = None) -> Session:
-        """Open a session, with its whole guarantee charged (R1).
+        """Open a session, with its whole guarantee charged (R1), on the latest version of the
+        dataset, to which it stays bound.
 
         ``delta`` commits the session to one point (epsilon(delta), delta) of its guarantee,
         for an account in (epsilon, delta); without it only what needs no delta is admitted.
@@ -142,7 +149,7 @@ class Account:
         # What is charged is what will be served: the mechanisms as they are stored.
         members = tuple(decode_mechanism(encode_mechanism(member)) for member in mechanisms)
         exact = None if delta is None else rational(delta, "delta", maximum=1)
-        self._dataset(dataset)  # refuses an unknown one
+        self._dataset(dataset)  # refuses an unknown one, before anything is computed
         # Computed before the ledger is held: neither depends on what was spent. The secrets
         # of sessions that are then refused were never used.
         charge = self._record.filter(None).charge(compose(members), exact)
@@ -156,7 +163,7 @@ class Account:
             record = ChargeRecord(members, exact, charge, spending.state, spending.steps())
             charged = transaction.append(CHARGE, account=self.name, body=record.body())
             reach("open.after-charge")
-            events = []
+            events, version = [], self._latest(transaction, dataset)
             for member, secret in zip(members, drawn, strict=True):
                 place = Place(SESSION, dataset, self.name, secrets.token_hex(8))
                 event = transaction.append(
@@ -164,7 +171,7 @@ class Account:
                     dataset=dataset,
                     account=self.name,
                     session=place.session,
-                    body=SessionRecord.new_body(member, record, charged.seq),
+                    body=SessionRecord.new_body(member, record, charged.seq, version),
                     secret=self._outside.sealer.seal(secret, place),
                 )
                 events.append(event)
@@ -191,6 +198,13 @@ class Account:
     def sessions(self) -> list[Session]:
         """All sessions of this account, in the order of their opening."""
         return [self._restore(e) for e in self._ledger.events(SESSION, account=self.name)]
+
+    @staticmethod
+    def _latest(reads: Reads, dataset: str) -> int:
+        """The version of the dataset on which a session opens now."""
+        event = reads.last(DATASET, dataset=dataset)
+        assert event is not None
+        return DatasetRecord.read(event).version
 
     def _filter(self, reads: Reads) -> Filter:
         return self._record.filter(reads.last(CHARGE, account=self.name), reads.last(RESTORED))

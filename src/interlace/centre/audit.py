@@ -6,18 +6,20 @@ The events are folded again, with the filters and mechanisms that served, from n
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from interlace.centre.generations import CAP, GENERATION, GenerationRecord, cap_of, guard
-from interlace.centre.records import AccountRecord, ChargeRecord, SessionRecord
+from interlace.centre.records import AccountRecord, ChargeRecord, DatasetRecord, SessionRecord
 from interlace.centre.restoring import check_restored
+from interlace.centre.versions import follows
 from interlace.core.composition import Composition, Filter, compose
 from interlace.core.composition.filters import Budget, Charge
 from interlace.core.errors import CheckFailed, LedgerCorrupt, ParameterError
 from interlace.core.mechanisms.codec import Served
-from interlace.ledger import ACCOUNT, ANSWER, CHARGE, SESSION, Event, Head, Ledger
+from interlace.ledger import ACCOUNT, ANSWER, CHARGE, DATASET, SESSION, Event, Head, Ledger
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ def audit(ledger: Ledger, replay: Callable[[str], int], head: Head | None) -> Au
         event.seq: Counter(_checked_charge(event, filters.get(event.account)))
         for event in events(CHARGE)
     }
-    sessions = _checked_sessions(events(SESSION), charged)
+    registered = _checked_datasets(events(DATASET))
+    sessions = _checked_sessions(events(SESSION), charged, registered)
     answers = 0
     for event in events(ANSWER):
         if event.session not in sessions:
@@ -79,11 +82,31 @@ def _checked_accounts(
     return filters
 
 
-def _checked_sessions(events: Iterator[Event], charged: Mapping[int, Counter[Served]]) -> set[str]:
-    """The ids of the sessions, each paid for by its charge."""
+def _checked_datasets(events: Iterator[Event]) -> dict[str, list[int]]:
+    """Of each dataset, the events that registered its versions, in their order."""
+    known: list[DatasetRecord] = []
+    registered: dict[str, list[int]] = {}
+    for event in events:
+        record = DatasetRecord.read(event)
+        if record.dataset.name != event.dataset or not follows(record, known):
+            raise LedgerCorrupt("registers no next version of a dataset", event.seq)
+        known.append(record)
+        registered.setdefault(record.dataset.name, []).append(event.seq)
+    return registered
+
+
+def _checked_sessions(
+    events: Iterator[Event],
+    charged: Mapping[int, Counter[Served]],
+    registered: Mapping[str, Sequence[int]],
+) -> set[str]:
+    """The ids of the sessions, each paid for by its charge and on the version that was the
+    latest when it was opened."""
     sessions: set[str] = set()
     for event in events:
         record = SessionRecord.read(event)
+        if record.version != bisect_left(registered.get(record.dataset, ()), event.seq):
+            raise LedgerCorrupt("opens a session on another version than the latest", event.seq)
         paid = charged.get(record.charged, Counter())
         if paid[record.mechanism] == 0:
             raise LedgerCorrupt("opens a session that nothing was charged for", event.seq)

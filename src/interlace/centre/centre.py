@@ -19,15 +19,13 @@ from interlace.centre.checks import (
     check_left_out,
     check_promise,
     checked_coalition,
-    checked_domain,
     checked_filter,
     checked_folder,
     same,
-    single,
 )
-from interlace.centre.closing import check_account, check_session, checked_expiry
+from interlace.centre.closing import check_open, checked_expiry
 from interlace.centre.coalition import CoalitionGuarantee
-from interlace.centre.datasets import Datasets, declared
+from interlace.centre.datasets import Datasets
 from interlace.centre.faults import disk_errors
 from interlace.centre.generations import Generations
 from interlace.centre.heads import read_head
@@ -35,15 +33,16 @@ from interlace.centre.live import Host, Live
 from interlace.centre.names import checked_name
 from interlace.centre.outside import Outside
 from interlace.centre.records import AccountRecord, SessionRecord
+from interlace.centre.registering import Progress, Registration, Single, handed
 from interlace.centre.session import Session
 from interlace.centre.statement import DELTAS, Statement, statement
 from interlace.core.composition.filters import Budget, Charge
 from interlace.core.errors import NotFound, ParameterError
 from interlace.core.exact import Real, rational
 from interlace.engines.duckdb.sources import Source
-from interlace.ledger import ACCOUNT, SESSION, Event, Head, Ledger, Reads, SQLiteLedger
+from interlace.ledger import ACCOUNT, SESSION, Event, Head, Ledger, SQLiteLedger
 from interlace.query.columns import Column
-from interlace.query.schema import Dataset
+from interlace.query.schema import Dataset, KeySet
 
 
 class Centre:
@@ -97,49 +96,53 @@ class Centre:
         self._datasets.check()
         return found
 
-    def register(
+    def register(  # noqa: PLR0913  each is a part of one declaration
         self,
-        source: Source,
+        source: Source | Dataset,
         *,
         name: str | None = None,
         unit: str | None = None,
         columns: Mapping[str, Column] | None = None,
         rows_per_unit: int | None = None,
+        key_sets: Iterable[KeySet] | None = None,
         tables: Mapping[str, Source] | None = None,
         domain: str | None = None,
-    ) -> Dataset:
-        """Register private data as a fixed, normalised snapshot, and return its declaration.
+        version: int | None = None,
+        progress: Progress | None = None,
+    ) -> Registration:
+        """Register private data as a fixed, normalised snapshot, and tell what became of it.
 
         ``source`` is a table (a DataFrame, or the path of a Parquet or CSV file) with its
         ``name``, the column ``unit`` that names the privacy unit, public bounds and domains
         of the ``columns``, and what one unit may contribute (``rows_per_unit``: with 1, the
-        default, more rows are an error; above it what more rows add is clamped). Or it is the
-        path of a TOML declaration of many tables, whose sources may be handed over in
-        ``tables``. Datasets of one ``domain`` ("units" by default) are about the same units.
+        default, more rows are an error; above it what more rows add is clamped; ``key_sets``).
+        Or it is a ``Dataset`` or the path of a TOML declaration, of many tables, whose sources
+        may be handed over in ``tables``. Datasets of one ``domain`` ("units" by default) are
+        about the same units. ``progress(what, done, of)`` is called as the work goes on.
+
+        To register a name again, say which ``version`` that makes: 2, then 3. The declaration
+        may be another, of the same unit and domain; units keep their ids. Sessions stay with
+        the version on which they opened, later ones open on the latest, and all spend the same
+        quotas: the budget belongs to the units.
 
         A value that is missing or does not fit its column drops its row, unless the column
-        declares otherwise. Bounds must not come from the data, nor the data from answers: the
-        guarantee is for a snapshot that was fixed before.
+        declares otherwise. The guarantee is for bounds that do not come from the data and for
+        snapshots, of all versions, that were fixed before the first answer or that depend on
+        none. A version whose content depends on released answers needs the continual model
+        (FORMULAS 11): nothing is claimed for it.
 
         Raises ParameterError or DataError naming what is wrong, never a value of the data;
-        NameTaken if there is a dataset of that name.
+        NameTaken if there is a dataset of that name, or that version of it.
         """
-        if isinstance(source, str | Path) and str(source).endswith(".toml"):
-            given = {"name": name, "unit": unit, "columns": columns, "domain": domain}
-            check_left_out(
-                given | {"rows_per_unit": rows_per_unit}, "stands in the TOML declaration"
-            )
-            dataset, sources, domain = declared(Path(source), tables or {})
-        else:
-            check_left_out({"tables": tables}, "belongs to a TOML declaration")
-            dataset = single(name, unit, columns, rows_per_unit)
-            sources = {dataset.name: source}
-        self._datasets.register(dataset, sources, checked_domain(domain))
-        return dataset
+        single = Single(name, unit, columns, rows_per_unit, key_sets)
+        given = handed(source, single, tables, domain)
+        return self._datasets.register(given, version, progress)
 
     def datasets(self) -> list[Dataset]:
-        """The declarations of all registered datasets: public metadata."""
-        return [record.dataset for record in self._datasets.all()]
+        """The declarations of all registered datasets, each in its latest version: public
+        metadata."""
+        latest = {record.dataset.name: record.dataset for record in self._datasets.all()}
+        return list(latest.values())
 
     @property
     def cap(self) -> Budget | None:
@@ -253,19 +256,9 @@ class Centre:
 
         Raises NotFound for an unknown name, ParameterError for none or a repeated one.
         """
-        if coalition is None:
-            members = self.accounts()
-        else:
-            members = [self.account(name) for name in checked_coalition(coalition)]
-        generations = {member.generation for member in members}
-        # Quotas of several generations were not fixed in advance of each other: the cap was.
-        capped = coalition is None or len(generations) > 1
-        return CoalitionGuarantee(
-            tuple(member.name for member in members),
-            tuple(member.quota for member in members),
-            tuple(member.spent for member in members),
-            self.cap if capped else None,
-        )
+        names = None if coalition is None else checked_coalition(coalition)
+        members = self.accounts() if names is None else [self.account(name) for name in names]
+        return CoalitionGuarantee.of(members, self.cap, everybody=names is None)
 
     def statement(self, deltas: Iterable[Real] = DELTAS) -> Statement:
         """What this centre promises and what it does not, for a regulator: public facts only,
@@ -280,21 +273,16 @@ class Centre:
 
     def _session(self, event: Event) -> Session:
         record = SessionRecord.read(event)
-        name, datasets = record.dataset, self._datasets
+        place, datasets = (record.account, record.dataset, record.version), self._datasets
         live = self._live.setdefault(record.id, Live.of(record))
         account = self._ledger.last(ACCOUNT, account=record.account)
         assert account is not None
         expires = AccountRecord.read(account).expires
-
-        def check(reads: Reads) -> None:
-            check_account(reads, record.account)
-            check_session(reads, record.id, event.seq)
-
         host = Host(
-            parse=lambda sql: datasets.plan(record.account, name, sql),
-            read=lambda plan: datasets.read(record.account, name, plan),
+            parse=lambda sql: datasets.plan(*place, sql),
+            read=lambda plan: datasets.read(*place, plan),
             stored=self._outside.heads.follow,
             expires=expires,
-            check=check,
+            check=lambda reads: check_open(reads, record.account, record.id, event.seq),
         )
         return Session(self._ledger, record, self._outside.sealer.unseal(event), live, host)

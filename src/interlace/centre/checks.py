@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from interlace.centre.names import checked_name
-from interlace.centre.records import UNITS, AccountRecord
+from interlace.centre.records import AccountRecord
 from interlace.core.composition.filters import Budget, Filter
 from interlace.core.errors import LedgerError, NameTaken, ParameterError, RelationMismatch
 from interlace.core.exact import Real
 from interlace.core.guarantees import ApproxDP, Relation
-from interlace.query.columns import Column
-from interlace.query.schema import Dataset, Table
 
 #: What a centre's folder may hold; anything else is somebody's.
 _OURS = ("ledger", "locks", "snapshots", ".")
@@ -70,9 +68,10 @@ def check_left_out(given: Mapping[str, object], why: str) -> None:
             raise ParameterError(argument, f"{why}: leave it out")
 
 
-def checked_domain(domain: str | None) -> str:
-    """The name of a population of units. Raises ParameterError for one that is none."""
-    return UNITS if domain is None else checked_name(domain, "domain")
+def checked_domain(domain: str | None) -> str | None:
+    """The name of a population of units, if one is named. Raises ParameterError for another
+    thing than a name."""
+    return None if domain is None else checked_name(domain, "domain")
 
 
 def checked_coalition(coalition: Iterable[str]) -> list[str]:
@@ -83,23 +82,3 @@ def checked_coalition(coalition: Iterable[str]) -> list[str]:
     if not names or len(set(names)) < len(names):
         raise ParameterError("coalition", "must name at least one account, each once")
     return names
-
-
-def single(
-    name: str | None,
-    unit: str | None,
-    columns: Mapping[str, Column] | None,
-    rows_per_unit: int | None,
-) -> Dataset:
-    """The declaration of one table. Raises ParameterError for what is missing."""
-    if name is None or unit is None or columns is None:
-        missing = [
-            n for n, v in (("name", name), ("unit", unit), ("columns", columns)) if v is None
-        ]
-        raise ParameterError(missing[0], "is needed to register a single table")
-    if not isinstance(columns, Mapping):
-        raise ParameterError(
-            "columns", 'must map names to types, as in {"age": il.Integer(0, 120)}'
-        )
-    rows = 1 if rows_per_unit is None else rows_per_unit
-    return Dataset(name, unit, (Table(name, columns, rows),))

@@ -64,9 +64,10 @@ def check_account(reads: Reads, account: str) -> None:
         raise Closed(f"account {account!r} was switched off by the custodian")
 
 
-def check_session(reads: Reads, session: str, opened: int) -> None:
-    """Raises SessionVoid for a session, opened by event ``opened``, that the restoring of an
+def check_open(reads: Reads, account: str, session: str, opened: int) -> None:
+    """Raises Closed where the account was switched off; SessionVoid for a session, opened by event ``opened``, that the restoring of an
     older copy made void, and Closed for one that was closed."""
+    check_account(reads, account)
     restored = reads.last(RESTORED)
     if restored is not None and opened < restored.seq:
         raise SessionVoid(

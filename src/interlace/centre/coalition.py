@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Self
 
 from interlace.core.composition import Composition, compose
 from interlace.core.composition.filters import Budget
 from interlace.core.exact import Real, float_up, rational
 from interlace.core.guarantees import ApproxDP
+
+if TYPE_CHECKING:
+    from interlace.centre.account import Account
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,18 @@ class CoalitionGuarantee:
     quotas: tuple[Budget, ...]
     spent: tuple[Budget, ...]
     cap: Budget | None = None
+
+    @classmethod
+    def of(cls, members: Sequence[Account], cap: Budget | None, *, everybody: bool) -> Self:
+        """That of these accounts; ``everybody`` stands for all that there may ever be."""
+        # Quotas of several generations were not fixed in advance of each other: the cap was.
+        capped = everybody or len({member.generation for member in members}) > 1
+        return cls(
+            tuple(member.name for member in members),
+            tuple(member.quota for member in members),
+            tuple(member.spent for member in members),
+            cap if capped else None,
+        )
 
     @property
     def composition(self) -> Composition:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 UNIT = (
     "Neighbours add or remove one privacy unit with all its rows, in all tables of all datasets of "
-    "its domain. A unit is one value of the unit column in each dataset."
+    "its domain, in all their versions. A unit is one value of the unit column in each dataset."
 )
 
 ONE_NUMBER = (
@@ -75,9 +75,11 @@ NOT_COVERED: Mapping[str, str] = {
         "there: keep it elsewhere."
     ),
     "changing data": (
-        "The guarantee is for a fixed snapshot that does not depend on answers, and for bounds "
-        "that do not come from the data. A later snapshot of the same units is another dataset of "
-        "their domain and adds to what is spent."
+        "The guarantee is for fixed snapshots that do not depend on answers, and for bounds that "
+        "do not come from the data. A later snapshot of the same units, be it a new version of a "
+        "dataset or another dataset of their domain, adds to what is spent of the same quotas. "
+        "Nothing is claimed for one whose content depends on answers that were released before: "
+        "that needs the continual model."
     ),
     "coalitions formed as answers arrive": (
         "The guarantee of some accounts together is for a coalition that is fixed in advance. One "

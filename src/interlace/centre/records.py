@@ -33,17 +33,31 @@ from interlace.query.schema import Dataset
 UNITS = "units"
 
 
+def titled(dataset: str, version: int) -> str:
+    """A version of a dataset by its name; the first by the dataset's alone.
+
+    >>> titled("labs", 1), titled("labs", 2)
+    ('labs', 'labs, version 2')
+    """
+    return dataset if version == 1 else f"{dataset}, version {version}"
+
+
 @dataclass(frozen=True)
 class DatasetRecord:
-    """A registered dataset: its public declaration, its snapshot's file and that file's hash.
-
-    Datasets of one ``domain`` are about the same units.
-    """
+    """One version of a registered dataset: its public declaration, its snapshot's file and that
+    file's hash. Datasets of one ``domain`` are about the same units, and so are the versions of
+    a dataset, which count from 1."""
 
     dataset: Dataset
     file: str
     digest: str
     domain: str = UNITS
+    version: int = 1
+
+    @property
+    def title(self) -> str:
+        """The dataset's name, and which version of it this is where it is not the first."""
+        return titled(self.dataset.name, self.version)
 
     def body(self) -> dict[str, Any]:
         declaration = self.dataset.to_json()
@@ -52,8 +66,9 @@ class DatasetRecord:
 
     @classmethod
     def read(cls, event: Event) -> DatasetRecord:
-        dataset = Dataset.from_json(event.body["declaration"])
-        return cls(dataset, event.body["file"], event.body["digest"], event.body["domain"])
+        body = event.body
+        dataset = Dataset.from_json(body["declaration"])
+        return cls(dataset, body["file"], body["digest"], body["domain"], event.round or 1)
 
 
 @dataclass(frozen=True)
@@ -146,8 +161,9 @@ class ChargeRecord:
 
 @dataclass(frozen=True)
 class SessionRecord:
-    """A session as it was opened, with the charge that it was opened under: event ``charged``,
-    shared with the other members of its plan, ``members`` in all."""
+    """A session as it was opened, on one ``version`` of its dataset for ever, with the charge that
+    it was opened under: event ``charged``, shared with the other members of its plan, ``members``
+    in all."""
 
     id: str
     account: str
@@ -155,14 +171,19 @@ class SessionRecord:
     mechanism: Served
     charged: int
     members: int
+    version: int = 1
 
     @staticmethod
-    def new_body(mechanism: Served, charge: ChargeRecord, charged: int) -> dict[str, Any]:
-        """The body of the event of a new session, under the charge of event ``charged``."""
+    def new_body(
+        mechanism: Served, charge: ChargeRecord, charged: int, version: int
+    ) -> dict[str, Any]:
+        """The body of the event of a new session on that version of its dataset, under the
+        charge of event ``charged``."""
         return {
             "mechanism": encode_mechanism(mechanism),
             "charged": charged,
             "members": len(charge.members),
+            "version": version,
         }
 
     @classmethod
@@ -178,6 +199,8 @@ class SessionRecord:
             decode_mechanism(body["mechanism"]),
             body["charged"],
             body["members"],
+            # Sessions of ledgers from before there were versions are on the first.
+            body.get("version", 1),
         )
 
 

@@ -107,7 +107,7 @@ def _known(statement: Statement) -> dict[str, Any]:
         "dp_variant": {"variant_name": variant, "data_domain": _data_domain(statement)},
         "privacy_loss": {
             "privacy_unit": "; ".join(
-                f"domain {record.domain}, dataset {record.dataset.name}: one value of the column "
+                f"domain {record.domain}, dataset {record.title}: one value of the column "
                 f"{record.dataset.unit}, with all its rows"
                 for record in statement.datasets
             ),
@@ -199,7 +199,7 @@ def _theorems(statement: Statement) -> str:
 
 def _data_domain(statement: Statement) -> str:
     tables = (
-        f"{record.dataset.name}.{table.name} ({table.rows_per_unit} rows for a unit at most): "
+        f"{record.title}.{table.name} ({table.rows_per_unit} rows for a unit at most): "
         + "; ".join(f"{name}: {domain_of(kind)}" for name, kind in table.columns)
         for record in statement.datasets
         for table in record.dataset.tables

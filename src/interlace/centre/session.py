@@ -69,6 +69,11 @@ class Session:
         return self._record.dataset
 
     @property
+    def version(self) -> int:
+        """Which version of the dataset it reads: the latest when it was opened, for ever."""
+        return self._record.version
+
+    @property
     def mechanism(self) -> Served:
         return self._record.mechanism
 

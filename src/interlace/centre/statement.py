@@ -38,10 +38,12 @@ DELTAS = (Fraction(1, 10**6), Fraction(1, 10**9), Fraction(1, 10**12))
 
 @dataclass(frozen=True)
 class Charge:
-    """What one admission of an account paid for: mechanisms on a dataset, with their counts."""
+    """What one admission of an account paid for: mechanisms on one version of a dataset, with
+    their counts."""
 
     account: str
     dataset: str
+    version: int
     members: tuple[tuple[Served, int], ...]
     charge: Charged
     delta: Fraction | None
@@ -130,7 +132,7 @@ class Statement:
         return tuple(dict.fromkeys(record.domain for record in self.datasets))
 
     def of(self, domain: str) -> tuple[tuple[DatasetRecord, ...], tuple[tuple[Charge, int], ...]]:
-        """The datasets of a domain, and the charges for sessions on them."""
+        """The datasets of a domain, in all versions, and the charges for sessions on them."""
         datasets = tuple(record for record in self.datasets if record.domain == domain)
         names = {record.dataset.name for record in datasets}
         return datasets, tuple(pair for pair in self.charges if pair[0].dataset in names)
@@ -167,7 +169,10 @@ class Statement:
         datasets, charges = self.of(domain)
         return {
             "domain": domain,
-            "datasets": [json.loads(record.dataset.to_json()) for record in datasets],
+            "datasets": [
+                {"version": record.version} | json.loads(record.dataset.to_json())
+                for record in datasets
+            ],
             "sessions": sum(n * sum(k for _, k in c.members) for c, n in charges),
             "charges": [_charge_json(charge, times) for charge, times in charges],
         }
@@ -214,14 +219,14 @@ def _charges(charges: list[Event], sessions: Iterator[Event]) -> tuple[tuple[Cha
     datasets = {}
     for event in sessions:
         session = SessionRecord.read(event)
-        datasets[session.charged] = session.dataset
+        datasets[session.charged] = session.dataset, session.version
     found: Counter[Charge] = Counter()
     for event in charges:
         assert event.account is not None
         record = ChargeRecord.read(event)
         members = tuple(Counter(record.members).items())
-        dataset = datasets[event.seq]
-        found[Charge(event.account, dataset, members, record.charge, record.delta)] += 1
+        place = datasets[event.seq]
+        found[Charge(event.account, *place, members, record.charge, record.delta)] += 1
     return tuple(found.items())
 
 
@@ -229,6 +234,7 @@ def _charge_json(charge: Charge, times: int) -> dict[str, Any]:
     return {
         "account": charge.account,
         "dataset": charge.dataset,
+        "version": charge.version,
         "times": times,
         "mechanisms": [
             {

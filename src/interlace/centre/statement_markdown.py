@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from interlace.centre import disclosures as words
 from interlace.centre.described import Noise, domain_of, misfit_of, missing_of, noises, rows_of
 from interlace.centre.figures import lower, upper
+from interlace.centre.records import titled
 from interlace.core.composition import Composition
 from interlace.core.composition.filters import Charge as Charged
 from interlace.core.guarantees import TCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, is_notion
@@ -119,7 +120,7 @@ def _domain(statement: Statement, domain: str) -> Iterator[str]:
     yield f"## Domain of units: {_escaped(domain)}"
     for record in datasets:
         dataset = record.dataset
-        yield f"### Dataset {_escaped(dataset.name)}, by unit column {_escaped(dataset.unit)}"
+        yield f"### Dataset {_escaped(record.title)}, by unit column {_escaped(dataset.unit)}"
         for table in dataset.tables:
             yield f"Table {_escaped(table.name)}: rows of one unit: {rows_of(table)}."
             rows = (
@@ -142,7 +143,8 @@ def _charge(charge: Charge, times: int) -> tuple[str, ...]:
         dict.fromkeys(_noise(noise) for m, _ in charge.members for noise in noises(m))
     )
     what = kinds + together
-    return charge.account, charge.dataset, what, noise, budget_text(charge.charge), str(times)
+    place = titled(charge.dataset, charge.version)
+    return charge.account, place, what, noise, budget_text(charge.charge), str(times)
 
 
 def _noise(noise: Noise) -> str:

@@ -140,7 +140,7 @@ def _register(centre: Centre, console: Console) -> None:
     )
     with console.status("registering the snapshot"), nafld.declaration() as path:
         frames = nafld.frames()
-        dataset = centre.register(path, tables=frames)
+        dataset = centre.register(path, tables=frames).dataset
     shown = Table("table", "rows in the source", "public bounds and domains", "rows per person")
     for table in dataset.tables:
         columns = ", ".join(f"{name}: {_domain(kind)}" for name, kind in table.columns)

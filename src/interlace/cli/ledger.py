@@ -30,7 +30,7 @@ def show_ledger(folder: Path, console: Console) -> None:
             record = DatasetRecord.read(event)
             dataset, domain = record.dataset, record.domain
             tables = ", ".join(table.name for table in dataset.tables)
-            line = f"dataset {dataset.name}: unit {dataset.unit} of domain {domain}; {tables}"
+            line = f"dataset {record.title}: unit {dataset.unit} of domain {domain}; {tables}"
             console.print(line, markup=False)
         budgets = _table("Accounts", "account", "rule", "quota", "spent", "remaining")
         sessions = _table(
