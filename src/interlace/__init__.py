@@ -56,6 +56,7 @@ from interlace.core.guarantees import (
     losses,
 )
 from interlace.query.columns import Boolean, Category, Day, Decimal, Integer
+from interlace.query.schema import Dataset, KeySet, PublicTable, Table
 
 if TYPE_CHECKING:
     from interlace import interchange
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
         Audit,
         Centre,
         CoalitionGuarantee,
+        Registration,
         Session,
         Statement,
     )
@@ -93,6 +95,7 @@ __all__ = [
     "CoalitionGuarantee",
     "Composition",
     "DataError",
+    "Dataset",
     "Day",
     "Decimal",
     "EngineError",
@@ -103,15 +106,18 @@ __all__ = [
     "Integer",
     "InterlaceError",
     "KeyConflict",
+    "KeySet",
     "LedgerCorrupt",
     "LedgerError",
     "NameTaken",
     "NotFound",
     "Odometer",
     "ParameterError",
+    "PublicTable",
     "PureDP",
     "QueryRefused",
     "Reading",
+    "Registration",
     "Relation",
     "RelationMismatch",
     "RenyiDP",
@@ -119,6 +125,7 @@ __all__ = [
     "SessionHalted",
     "SessionVoid",
     "Statement",
+    "Table",
     "Unproven",
     "compose",
     "interchange",
@@ -168,6 +175,7 @@ def __getattr__(name: str) -> object:
         "Audit",
         "Centre",
         "CoalitionGuarantee",
+        "Registration",
         "Session",
         "Statement",
     }:
