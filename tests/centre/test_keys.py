@@ -60,9 +60,9 @@ def test_nothing_in_the_folder_shows_an_opening(
     monkeypatch.setattr("interlace.centre.account.POOL.draw", lambda _: (PLANTED,))
     unit_keys: list[bytes] = []
 
-    def noting(*arguments: Any) -> Any:
+    def noting(*arguments: Any, **named: Any) -> Any:
         unit_keys.append(arguments[-1])
-        return register(*arguments)
+        return register(*arguments, **named)
 
     monkeypatch.setattr("interlace.centre.datasets.register", noting)
     with clinic(tmp_path / "centre") as centre:

@@ -68,7 +68,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 def _registered(case: Case, rows: Mapping[str, list[Raw]], folder: str) -> Snapshot:
     sources = {name: pa.Table.from_pylist(part, schema=TYPES) for name, part in rows.items()}
-    return register(sources, case.dataset, Path(folder), KEY)
+    return register(sources, case.dataset, Path(folder), KEY).snapshot
 
 
 def _stored(snapshot: Snapshot) -> dict[str, list[tuple[Any, ...]]]:

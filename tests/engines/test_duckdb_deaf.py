@@ -42,7 +42,7 @@ SECONDS, LASTS = 1.0, 5.0
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Snapshot:
     people = pd.DataFrame({"id": [1, 2, 3], "age": [20, 30, 40]})
-    return register({"people": people}, CLINIC, tmp_path, bytes(16))
+    return register({"people": people}, CLINIC, tmp_path, bytes(16)).snapshot
 
 
 @pytest.fixture

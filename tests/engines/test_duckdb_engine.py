@@ -48,7 +48,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     people = pd.DataFrame({"id": [1, 2, 3, 4], "age": [20, 30, 40, 50]})
     return register(
         {"visits": visits, "people": people}, CLINIC, tmp_path_factory.mktemp("clinic"), KEY
-    )
+    ).snapshot
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_sums_beyond_64_bits_of_one_unit_are_exact(tmp_path: Path) -> None:
     table = Table("t", {"x": Integer(0, 2**62), "y": Integer(0, 2**31)}, rows_per_unit=2)
     dataset = Dataset("d", "id", (table,))
     source = pd.DataFrame({"id": [1] * 40, "x": [2**62] * 40, "y": [2**31] * 40})
-    engine = DuckDBEngine(register({"t": source}, dataset, tmp_path, KEY))
+    engine = DuckDBEngine(register({"t": source}, dataset, tmp_path, KEY).snapshot)
     assert engine.read(parse("SELECT SUM(y) FROM t WHERE x > 4611686018427387903", dataset)) == (
         2**32,
     )
@@ -112,7 +112,7 @@ def test_sums_beyond_64_bits_of_one_unit_are_exact(tmp_path: Path) -> None:
 def test_an_empty_table_answers_0(tmp_path: Path) -> None:
     dataset = Dataset("d", "id", (PEOPLE,))
     source = pd.DataFrame({"id": [None], "age": [7]})
-    engine = DuckDBEngine(register({"people": source}, dataset, tmp_path, KEY))
+    engine = DuckDBEngine(register({"people": source}, dataset, tmp_path, KEY).snapshot)
     for sql in ("SELECT COUNT(*) FROM people", "SELECT SUM(age) FROM people"):
         assert engine.read(parse(sql, dataset)) == (0,)
     engine.close()

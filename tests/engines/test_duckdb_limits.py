@@ -38,7 +38,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     visits = pd.DataFrame({"id": range(UNITS), "cost": [n % 1000 for n in range(UNITS)]})
     people = pd.DataFrame({"id": [1], "age": [20]})
     folder = tmp_path_factory.mktemp("clinic")
-    return register({"visits": visits, "people": people}, CLINIC, folder, bytes(16))
+    return register({"visits": visits, "people": people}, CLINIC, folder, bytes(16)).snapshot
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def engine(
     frames: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DuckDBEngine]:
     folder: Path = tmp_path_factory.mktemp("nafld")
-    engine = DuckDBEngine(register(frames, _declared(), folder, bytes(16)))
+    engine = DuckDBEngine(register(frames, _declared(), folder, bytes(16)).snapshot)
     yield engine
     engine.close()
 

@@ -35,7 +35,7 @@ ENDLESS = "SELECT count(*) FROM range(1000000000000)"
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Snapshot:
     people = pd.DataFrame({"id": range(PEOPLE), "age": range(PEOPLE)})
-    return register({"people": people}, CLINIC, tmp_path, bytes(16))
+    return register({"people": people}, CLINIC, tmp_path, bytes(16)).snapshot
 
 
 def threads() -> list[threading.Thread]:

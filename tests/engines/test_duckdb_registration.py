@@ -15,12 +15,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, ParameterError
 from interlace.engines.base import Snapshot
 from interlace.engines.duckdb.register import register
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
 from interlace.query.schema import Dataset, Table
+from tests.effort import examples
 
 KEY = bytes(range(32))
 NAN, INF = float("nan"), float("inf")
@@ -34,12 +37,15 @@ def keyed(unit: str) -> int:
 
 def one_table(source: Any, folder: Path, columns: Mapping[str, Column], rows: int = 99) -> Snapshot:
     dataset = Dataset("d", "id", (Table("t", dict(columns), rows),))
-    return register({"t": source}, dataset, folder, KEY)
+    return register({"t": source}, dataset, folder, KEY).snapshot
 
 
 def stored(snapshot: Snapshot, table: str = "t0") -> list[tuple[Any, ...]]:
+    """The rows without their ranks, in the order in which they lie."""
     with duckdb.connect(str(snapshot.path), read_only=True) as connection:
-        return connection.execute(f"SELECT * FROM {table}").fetchall()
+        columns = connection.execute(f"DESCRIBE {table}").fetchall()
+        names = [row[0] for row in columns if row[0] != "rank" and not row[0].startswith("k")]
+        return connection.execute(f"SELECT {', '.join(names)} FROM {table}").fetchall()
 
 
 def codes(values: pa.Array, kind: Column, folder: Path) -> list[int]:
@@ -100,6 +106,27 @@ def test_decimals_are_read_as_they_print(tmp_path: Path) -> None:
     assert codes(pa.array([3, 11, -(2**63)]), kind, tmp_path) == [300, 1000, -1000]
 
 
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck), deadline=None)
+@given(data=st.data(), digits=st.integers(1, 15))
+def test_a_double_is_rounded_as_the_decimal_that_it_prints(
+    data: st.DataObject, digits: int, tmp_path: Path
+) -> None:
+    most = 2**62 // 10**digits
+    near = st.integers(-most, most).map(lambda n: (n + 0.5) / 10**digits)
+    small = st.integers(-9999, 9999).map(lambda n: float(f"{n}5e{-digits - 1}"))
+    values = data.draw(
+        st.lists(st.floats(float(-most), float(most)) | near | small, min_size=1, max_size=99)
+    )
+    kind = Decimal(-most, most, digits)
+    expected = [
+        int(decimal.Decimal(repr(x)).scaleb(digits).to_integral_value(decimal.ROUND_HALF_UP))
+        for x in values
+    ]
+    bounds = kind.codes
+    clamped = [min(max(code, bounds[0]), bounds[1]) for code in expected]
+    assert codes(pa.array(values, pa.float64()), kind, tmp_path) == clamped
+
+
 def test_categories_are_matched_by_their_text(tmp_path: Path) -> None:
     kind = Category(["a", "7", "it's", "true"], missing="a", unknown="7")
     assert codes(pa.array(["a", "A", "it's", None, ""]), kind, tmp_path) == [0, 1, 2, 0, 0]
@@ -122,6 +149,50 @@ def test_days(tmp_path: Path) -> None:
     assert found == [low + 31, low, low, low, low, high, low]
 
 
+def test_an_instant_lies_in_its_day_in_utc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")  # UTC+14
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    times = [
+        datetime.datetime(2020, 1, 2, 4, 59, tzinfo=zone),
+        datetime.datetime(2020, 1, 2, 5, 0, tzinfo=zone),
+    ]
+    kind = Day("2020-01-01", "2020-12-31", missing="2020-12-31")
+    low = 18262
+    expected = [low, low + 1, 18627]
+    assert (
+        codes(pa.array([*times, None], pa.timestamp("us", "Asia/Tokyo")), kind, tmp_path)
+        == expected
+    )
+    for series in (pd.Series([*times, None]), pd.Series([*times, None], dtype=object)):
+        frame = pd.DataFrame({"id": ["0", "1", "2"], "x": series})
+        found = dict(stored(one_table(frame, tmp_path, {"x": kind})))
+        assert [found[keyed(str(i))] for i in range(3)] == expected
+    # A text says the day that it writes.
+    texts = pa.array(["2020-01-02 04:59:00+05:00", "2020-01-02T23:00:00-11:00"])
+    assert codes(texts, kind, tmp_path) == [low + 1, low + 1]
+
+
+def test_a_text_is_one_text_in_every_normal_form(tmp_path: Path) -> None:
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    for member in (composed, decomposed):
+        kind = Category([member, "K"], missing="K", unknown=member)
+        assert kind.values == (composed, "K")
+        assert [kind.place(composed), kind.place(decomposed), kind.place("\u212a")] == [0, 0, 1]
+        values = pa.array([composed, decomposed, "cafe", "\u212a", None])  # the sign of kelvin
+        assert codes(values, kind, tmp_path) == [0, 0, 0, 1, 1]
+    with pytest.raises(ParameterError, match="twice"):
+        Category([composed, decomposed])
+    with pytest.raises(KeyError):
+        Category([composed]).place("CAF\u00c9")  # binary: no case is folded
+
+
+def test_a_unit_is_one_unit_in_every_normal_form(tmp_path: Path) -> None:
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    source = pa.table({"id": [composed, decomposed, "cafe"], "x": [1, 2, 3]})
+    rows = stored(one_table(source, tmp_path, {"x": Integer(0, 9)}))
+    assert sorted(rows) == sorted([(keyed(composed), 1), (keyed(composed), 2), (keyed("cafe"), 3)])
+
+
 def test_booleans(tmp_path: Path) -> None:
     kind = Boolean()
     assert codes(pa.array([True, False, None]), kind, tmp_path) == [1, 0, GONE]
@@ -142,7 +213,7 @@ def test_one_unit_has_one_id_whatever_its_type(tmp_path: Path) -> None:
     ]
     dataset = Dataset("d", "id", tuple(Table(f"n{i}", columns, 9) for i in range(len(ids))))
     sources = {f"n{i}": pa.table({"id": part, "x": [1] * len(part)}) for i, part in enumerate(ids)}
-    snapshot = register(sources, dataset, tmp_path, KEY)
+    snapshot = register(sources, dataset, tmp_path, KEY).snapshot
     rows = [stored(snapshot, f"t{i}") for i in range(len(ids))]
     assert rows == [[(keyed("7"), 1)] * count for count in (1, 1, 2, 1, 1, 1)]
 
@@ -157,8 +228,9 @@ def test_other_texts_are_other_units(tmp_path: Path) -> None:
 def test_rows_lie_together_by_unit(tmp_path: Path) -> None:
     source = pd.DataFrame({"id": np.arange(3000) % 500, "x": np.arange(3000) % 7})
     rows = stored(one_table(source, tmp_path, {"x": Integer(0, 9)}))
-    assert rows == sorted(rows)
-    assert len({row[0] for row in rows}) == 500
+    units = [row[0] for row in rows]
+    assert units == sorted(units)
+    assert len(set(units)) == 500
 
 
 def _frame() -> pd.DataFrame:
@@ -306,7 +378,7 @@ def test_units_that_share_an_id_are_refused(
 ) -> None:
     source = pd.DataFrame({"id": range(200), "x": [1] * 200})
     assert len(stored(one_table(source, tmp_path, X))) == 200
-    monkeypatch.setattr("interlace.engines.duckdb.register.HASH_DIGITS", 2)  # 256 ids only
+    monkeypatch.setattr("interlace.engines.duckdb.writing.HASH_DIGITS", 2)  # 256 ids only
     with pytest.raises(DataError, match="two units share an id"):
         one_table(source, tmp_path, X)
 

@@ -106,7 +106,7 @@ PEOPLE = [{"id": f"p{row}", "age": 30 * row, "debt": -10 - 30 * row} for row in 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDBEngine]:
     sources = {"labs": pd.DataFrame(LABS), "people": pd.DataFrame(PEOPLE)}
-    snapshot = register(sources, CLINIC, tmp_path_factory.mktemp("clinic"), bytes(16))
+    snapshot = register(sources, CLINIC, tmp_path_factory.mktemp("clinic"), bytes(16)).snapshot
     engine = DuckDBEngine(snapshot, threads=1)
     yield engine
     engine.close()

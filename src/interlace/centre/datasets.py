@@ -72,9 +72,8 @@ class Datasets:
             key = self._key(dataset.name)
             reach("register.before-snapshot")
             with interruptible():
-                snapshot = register(given.sources, dataset, self._folder, key)
-                if progress is not None:
-                    progress("snapshot", 1, 1)
+                done = register(given.sources, dataset, self._folder, key, progress=progress)
+            snapshot = done.snapshot
             reach("register.after-snapshot")
             record = DatasetRecord(dataset, snapshot.path.name, snapshot.digest, domain, number)
             sealed = self._sealer.seal(key, Place(DATASET, dataset.name))
@@ -84,7 +83,7 @@ class Datasets:
                 )
                 reach("register.before-commit")
             reach("register.after-commit")
-            return Registration(dataset, number, domain, getattr(snapshot, "report", None))
+            return Registration(dataset, number, domain, done.report)
 
     def _key(self, name: str) -> bytes:
         """The secret key of the units: that of the earlier versions, whose ids must stay."""

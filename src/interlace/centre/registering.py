@@ -8,6 +8,7 @@ from pathlib import Path
 
 from interlace.centre.checks import check_left_out, checked_domain
 from interlace.core.errors import ParameterError
+from interlace.engines.base import Report
 from interlace.engines.duckdb.sources import Source
 from interlace.query.columns import Column
 from interlace.query.declaration import read_declaration
@@ -29,7 +30,7 @@ class Registration:
     dataset: Dataset
     version: int
     domain: str
-    report: object = field(repr=False)
+    report: Report = field(repr=False)
 
     def __str__(self) -> str:
         return (

@@ -137,6 +137,9 @@ class Decimal:
 class Category:
     """One of the listed texts. Integral numbers of a source count as the text they print.
 
+    Texts are compared in Unicode normal form C, code point by code point: declared, stored and
+    asked for in whatever form, one text is one member.
+
     ``missing`` and ``unknown`` (a value that is not listed) are "drop" or a listed text; so
     "drop" itself cannot be listed. Raises ParameterError for an empty list, duplicates or
     anything but text.
@@ -153,13 +156,14 @@ class Category:
     def __init__(self, values: Iterable[str], missing: str = "drop", unknown: str = "drop") -> None:
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise ParameterError("values", "must be a list of texts")
-        members = tuple(values)
+        members = tuple(map(read.normalised, values))
         if not 1 <= len(members) <= MOST_CATEGORIES:
             raise ParameterError("values", f"must list 1 to {MOST_CATEGORIES} texts")
         for value in members:
             read.check_member(value)
         if len(set(members)) < len(members):
             raise ParameterError("values", "must not list a text twice")
+        missing, unknown = read.normalised(missing), read.normalised(unknown)
         for name, rule in (("missing", missing), ("unknown", unknown)):
             if rule != "drop" and rule not in members:
                 raise ParameterError(name, f'must be "drop" or one of the values, got {rule!r}')
@@ -191,7 +195,7 @@ class Category:
         """The code of a text. Raises MismatchError for anything else, KeyError if not listed."""
         if not isinstance(constant, str):
             raise MismatchError("a text such as '" + self.values[0].replace("'", "''") + "'")
-        return Fraction(self._codes[constant])
+        return Fraction(self._codes[read.normalised(constant)])
 
     def show(self, code: int) -> str:
         """The SQL literal of a code."""

@@ -6,8 +6,9 @@ import contextlib
 import datetime
 import decimal
 import re
+import unicodedata
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Literal, TypeVar, cast, get_args
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, rational
@@ -43,6 +44,18 @@ def check_order(lower: object, upper: object, codes: tuple[int, int]) -> None:
     """Raises ParameterError for reversed bounds."""
     if codes[0] > codes[1]:
         raise ParameterError("lower", f"must not be above upper, got {lower} and {upper}")
+
+
+_T = TypeVar("_T")
+
+
+def normalised(value: _T) -> _T:
+    """A text in Unicode normal form C; anything else as it is.
+
+    >>> normalised("e\u0301") == "é"
+    True
+    """
+    return cast(_T, unicodedata.normalize("NFC", value)) if isinstance(value, str) else value
 
 
 def check_member(value: object) -> None:

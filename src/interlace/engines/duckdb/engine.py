@@ -19,9 +19,10 @@ from interlace.core.errors import EngineError, ParameterError
 from interlace.engines.base import Snapshot, failure
 from interlace.engines.duckdb.forks import busy
 from interlace.engines.duckdb.reader import Reader
-from interlace.engines.duckdb.register import CATALOG, file_digest
+from interlace.engines.duckdb.register import CATALOG, LAYOUT, file_digest
 from interlace.query.plan import Plan
-from interlace.query.rewrite import rewrite
+from interlace.query.rewrite import RANK, rewrite
+from interlace.query.schema import Dataset
 
 #: Of a DuckDB connection.
 Settings = dict[str, str | bool | int | float | list[str]]
@@ -52,6 +53,7 @@ class DuckDBEngine:
         self._lock = threading.Lock()
         self._closed = False
         self._connection: duckdb.DuckDBPyConnection | None = None
+        self._layout = LAYOUT
         self._idle: list[Reader] = []
         _engines.add(self)
 
@@ -59,14 +61,15 @@ class DuckDBEngine:
         """The exact answer, one integer for each cell.
 
         Raises ParameterError for a plan over another dataset; EngineError if the engine is
-        closed, fails or takes too long, or if the file is missing or is not the one that was
-        registered. An interrupt from the keyboard ends the read and stays what it is.
+        closed, fails or takes too long, if the file is missing or is not the one that was
+        registered, or if it is an old one without the ranks that the plan needs. An interrupt from the keyboard ends the read and stays what it is.
         """
         if plan.dataset != self._snapshot.dataset:
             raise ParameterError("plan", "was made for another dataset than this snapshot's")
         statement = rewrite(plan, "duckdb", CATALOG)
         with busy():
             connection = self._current()
+            self._check_layout(statement)
             # Whatever happens may depend on data, so all of it has one form.
             with contextlib.suppress(Exception):
                 reader = self._reader(connection)
@@ -123,11 +126,23 @@ class DuckDBEngine:
                 raise EngineError(f"{name} is not the one that was registered")
             connection = duckdb.connect(config=_settings(path) | self._limits)
             _lock_down(connection, path)
-            stored = connection.execute(f"SELECT dataset FROM {CATALOG}.declaration").fetchone()
-            if stored is None or stored[0] != self._snapshot.dataset.to_json():
+            stored = connection.execute(f"SELECT * FROM {CATALOG}.declaration").fetchone()
+            if stored is None or not _declares(stored[0], self._snapshot.dataset):
                 raise EngineError(f"{name} was registered under another declaration")
+            self._layout = 1 if len(stored) == 1 else int(stored[1])
+            if self._layout > LAYOUT:
+                raise EngineError(f"{name} was written by a later version of Interlace: use that")
             return connection
         raise EngineError(f"{name} cannot be opened: the custodian must see who may read it")
+
+    def _check_layout(self, statement: str) -> None:
+        # No text of a user is in a statement. What declares key sets or public tables is younger.
+        if self._layout < LAYOUT and f'"{RANK}"' in statement:
+            raise EngineError(
+                f"the snapshot of dataset {self._snapshot.dataset.name!r} is of an older version, "
+                "without row ranks, and cannot answer this: the custodian must register the "
+                "dataset again"
+            )
 
     def forget(self) -> None:
         """After a fork: the parent's connection has no threads here and may not be touched,
@@ -149,11 +164,19 @@ def _settings(path: Path) -> Settings:
     }
 
 
+def _declares(text: str, dataset: Dataset) -> bool:
+    """Whether a snapshot's declaration is that dataset; the text of an older one may differ."""
+    with contextlib.suppress(ParameterError):
+        return text == dataset.to_json() or Dataset.from_json(text) == dataset
+    return False
+
+
 def _lock_down(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     # An instance in memory that attaches the file, not the file itself: DuckDB would hand
     # a forked child its parent's instance of the same path.
     escaped = str(path).replace("'", "''")
     connection.execute(f"ATTACH '{escaped}' AS {CATALOG} (READ_ONLY)")
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")  # for its cursors too
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 

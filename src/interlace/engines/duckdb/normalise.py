@@ -1,18 +1,22 @@
 """From a source's value to a code: SQL expressions of DuckDB, one value at a time.
 
-Each result depends on its own value and the declaration only, never on other rows. The rules
+First the *place* of a value on the axis of codes, then the code that the declared rules put
+there. Each depends on its own value and the declaration only, never on other rows. The rules
 are stated in the docstrings, because every engine must keep the same ones. Runs nothing.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from interlace.core.errors import DataError
-from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
+from interlace.query.columns import Boolean, Category, Column, Day
 
 #: Stands for every number beyond all bounds; still far within 128 bits.
 _FAR = 2**100
+#: The place of a category's value that is not listed.
+_UNKNOWN = -1
 #: The largest code.
 _LARGEST = 2**62
 #: How numbers are written, and infinite ones.
@@ -29,7 +33,10 @@ _FAMILIES = (
     (r'VARCHAR|ENUM\(.*\)|UUID|"NULL"', "text"),
     (r"BOOLEAN", "boolean"),
     (r"DATE|TIMESTAMP(_S|_MS|_NS)?", "date"),
+    (r"TIMESTAMP WITH TIME ZONE", "instant"),
 )
+#: Types all of whose values a BIGINT holds.
+_SHORT = r"(TINY|SMALL|BIG)INT|INTEGER|U(TINY|SMALL)INT|UINTEGER"
 #: The families that hold numbers, or texts of them.
 _NUMERIC = ("integer", "float", "decimal", "text", "boolean")
 
@@ -43,42 +50,78 @@ def family(sql_type: str) -> str:
     return next((name for pattern, name in _FAMILIES if re.fullmatch(pattern, sql_type)), "other")
 
 
-def code(kind: Column, raw: str, sql_type: str, where: str) -> str:
-    """The expression of the code of ``raw``, NULL where its row is to be dropped.
+def place(kind: Column, raw: str, sql_type: str, where: str) -> str:
+    """The expression of the place of ``raw``, an integer; NULL where it is missing.
 
-    ``raw`` is an SQL expression of type ``sql_type``; for a Category it is the code that its
-    text was found to have (see ``label``). Raises DataError, naming ``where``, if no rule
+    ``raw`` is an SQL expression of type ``sql_type``. A place beyond the bounds is one of an
+    unlawful value, not necessarily its own. Raises DataError, naming ``where``, if no rule
     turns such a type into the declared one.
     """
+    assert not isinstance(kind, Category)
     if isinstance(kind, Day):
-        _check_family(sql_type, ("date", "text"), kind, where)
-        return _bounded(kind, _day(raw))
+        _check_family(sql_type, ("date", "instant", "text"), kind, where)
+        return _day(raw, sql_type)
     _check_family(sql_type, _NUMERIC, kind, where)
     if isinstance(kind, Boolean):
-        return f"COALESCE({_truth(raw, sql_type)}, {_literal(kind.missing_code)})"
-    assert isinstance(kind, Integer | Decimal)
-    return _bounded(kind, _number(raw, family(sql_type), kind.digits))
-
-
-def label_code(kind: Category, label: str, found: str) -> str:
-    """The expression of a category's code: ``label`` is its text, ``found`` the code listed
-    for it or NULL."""
-    missing, unknown = _literal(kind.missing_code), _literal(kind.unknown_code)
-    return f"CASE WHEN {label} IS NULL THEN {missing} ELSE COALESCE({found}, {unknown}) END"
+        return _truth(raw, sql_type)
+    return _number(raw, sql_type, kind.digits)
 
 
 def label(kind: Category, raw: str, sql_type: str, where: str) -> str:
-    """The text of a category's source value: verbatim; a number as it prints, integral ones
-    without a point. NULL, NaN and the empty text are missing."""
+    """The text of a category's source value, in Unicode normal form C and otherwise verbatim; a
+    number as it prints, integral ones without a point. NULL, NaN and the empty text are
+    missing."""
     _check_family(sql_type, _NUMERIC, kind, where)
-    return _printed(raw, family(sql_type))
+    return f"nfc_normalize({_printed(raw, family(sql_type))})"
+
+
+def label_place(label: str, found: str) -> str:
+    """The place of a category's text ``label``; ``found`` is the code listed for it or NULL."""
+    return f"CASE WHEN {label} IS NULL THEN NULL ELSE COALESCE({found}, {_UNKNOWN}) END"
+
+
+def code(kind: Column, place: str) -> str:
+    """The expression of the code that the rules put for a place, NULL where the row is to be
+    dropped."""
+    parts = [f"WHEN {place} IS NULL THEN {_literal(kind.missing_code)}"]
+    if isinstance(kind, Category):
+        parts.append(f"WHEN {place} = {_UNKNOWN} THEN {_literal(kind.unknown_code)}")
+    elif not isinstance(kind, Boolean):
+        lower, upper = kind.codes
+        clamp = kind.out_of_range == "clamp"
+        parts.append(f"WHEN {place} < {lower} THEN {lower if clamp else 'NULL'}")
+        parts.append(f"WHEN {place} > {upper} THEN {upper if clamp else 'NULL'}")
+    return f"CAST(CASE {' '.join(parts)} ELSE {place} END AS BIGINT)"
+
+
+Rule = Literal["missing", "out_of_range", "unknown"]
+
+
+def rules(kind: Column, place: str) -> list[tuple[Rule, str, str]]:
+    """The rules of a column: the name of each, what it does ("drop", "clamp" or the literal
+    that it puts there), and the condition under which it applies to a place."""
+    found: list[tuple[Rule, str, str]] = [
+        ("missing", _done(kind, kind.missing_code), f"{place} IS NULL")
+    ]
+    if isinstance(kind, Category):
+        found.append(("unknown", _done(kind, kind.unknown_code), f"{place} = {_UNKNOWN}"))
+    elif not isinstance(kind, Boolean):
+        lower, upper = kind.codes
+        found.append(
+            ("out_of_range", kind.out_of_range, f"{place} NOT BETWEEN {lower} AND {upper}")
+        )
+    return found
+
+
+def _done(kind: Column, code: int | None) -> str:
+    return "drop" if code is None else kind.show(code)
 
 
 def unit_text(raw: str, sql_type: str, where: str) -> str:
     """The canonical text of a unit's external id: one id in all tables, whatever its type.
 
     Integral numbers print without a point, so that 7, 7.0, '7' and '7.0' are one unit; every
-    other text is taken verbatim ('007' is another unit). NULL, NaN, infinities and the empty
+    other text is taken as it is ('007' is another unit). NULL, NaN, infinities and the empty
     text are no unit: their rows are dropped.
     """
     kind = family(sql_type)
@@ -115,25 +158,17 @@ def _printed(raw: str, kind: str) -> str:
     return text
 
 
-def _bounded(kind: Integer | Decimal | Day, place: str) -> str:
-    lower, upper = kind.codes
-    clamp = kind.out_of_range == "clamp"
-    return (
-        f"CASE WHEN {place} IS NULL THEN {_literal(kind.missing_code)} "
-        f"WHEN {place} < {lower} THEN {lower if clamp else 'NULL'} "
-        f"WHEN {place} > {upper} THEN {upper if clamp else 'NULL'} "
-        f"ELSE CAST({place} AS BIGINT) END"
-    )
-
-
-def _number(raw: str, kind: str, digits: int) -> str:
-    """The place of a number on the axis of codes, a HUGEINT; NULL where it is missing.
+def _number(raw: str, sql_type: str, digits: int) -> str:
+    """The place of a number; NULL where it is missing.
 
     Rounded to the nearest, ties away from zero. With digits a float is read as the decimal
     that it prints. Text that is not a number is missing.
     """
+    kind = family(sql_type)
     if kind == "boolean":
         return f"(CAST({raw} AS HUGEINT) * {10**digits})"
+    if not digits and re.fullmatch(_SHORT, sql_type):
+        return f"CAST({raw} AS BIGINT)"
     if kind == "integer":
         whole = f"COALESCE(TRY_CAST({raw} AS HUGEINT), {_FAR})"
         return (
@@ -146,7 +181,23 @@ def _number(raw: str, kind: str, digits: int) -> str:
             f"WHEN {raw} > 1e19 THEN {_FAR} WHEN {raw} < -1e19 THEN {-_FAR} "
             f"ELSE CAST(round(CAST({raw} AS DOUBLE)) AS HUGEINT) END"
         )
-    return _written(f"trim(CAST({raw} AS VARCHAR))", digits)
+    written = _written(f"trim(CAST({raw} AS VARCHAR))", digits)
+    return _quick(raw, digits, written) if sql_type == "DOUBLE" else written
+
+
+def _quick(raw: str, digits: int, written: str) -> str:
+    """Where it must come to the same, without writing the number down, which takes longer.
+
+    The product is rounded once, and the decimal that a double prints is within half a unit of
+    its last place: below 2^40 both together are off by less than 1/1000, and so decide
+    nothing unless the product is that near to a half.
+    """
+    scaled = f"({raw} * {10**digits}::DOUBLE)"
+    clear = f"abs(abs({scaled}) - floor(abs({scaled})) - 0.5) > 0.001"
+    return (
+        f"CASE WHEN abs({scaled}) < {2**40} AND {clear} "
+        f"THEN CAST(round({scaled}) AS HUGEINT) ELSE {written} END"
+    )
 
 
 def _written(text: str, digits: int) -> str:
@@ -176,9 +227,13 @@ def _truth(raw: str, sql_type: str) -> str:
     return f"CASE WHEN {raw} = 1 THEN 1 WHEN {raw} = 0 THEN 0 END"
 
 
-def _day(raw: str) -> str:
-    """The day number; a time of day is cut off; text that is not a date is missing."""
-    date = f"TRY_CAST({raw} AS DATE)"
+def _day(raw: str, sql_type: str) -> str:
+    """The day number; a time of day is cut off, with what zone a text writes after it. An
+    instant lies in the day that it is in UTC. Text that is not a date is missing."""
+    kind = family(sql_type)
+    date = f"timezone('UTC', {raw})" if kind == "instant" else raw
+    if sql_type != "DATE":
+        date = f"TRY_CAST({date} AS DATE)"
     return (
         f"CASE WHEN isinf({date}) THEN CASE WHEN {date} > DATE '1970-01-01' THEN {_FAR} "
         f"ELSE {-_FAR} END ELSE CAST({date} - DATE '1970-01-01' AS HUGEINT) END"

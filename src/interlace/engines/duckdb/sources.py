@@ -132,8 +132,11 @@ def _text(value: object) -> str | None:
         return None
     if isinstance(value, float) and math.isnan(value):
         return None
-    if isinstance(value, datetime.date | datetime.datetime):
-        return value.isoformat(" ") if isinstance(value, datetime.datetime) else value.isoformat()
+    if isinstance(value, datetime.datetime):
+        # An instant is in the day that it is in UTC, as in a column of instants.
+        return (value.astimezone(datetime.UTC) if value.tzinfo else value).isoformat(" ")
+    if isinstance(value, datetime.date):
+        return value.isoformat()
     if isinstance(value, bool | int | float | decimal.Decimal | uuid.UUID) or _is_scalar(value):
         return str(value)
     raise DataError(f"a column holds objects of type {type(value).__name__}: convert it")
