@@ -5,6 +5,7 @@ from interlace.centre.answers import Accuracy, Answer
 from interlace.centre.audit import Audit
 from interlace.centre.centre import Centre
 from interlace.centre.coalition import CoalitionGuarantee
+from interlace.centre.dummy import Dummy
 from interlace.centre.registering import Registration
 from interlace.centre.restoring import restore
 from interlace.centre.session import Session
@@ -17,6 +18,7 @@ __all__ = [
     "Audit",
     "Centre",
     "CoalitionGuarantee",
+    "Dummy",
     "Registration",
     "Session",
     "Statement",

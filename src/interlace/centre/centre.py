@@ -26,6 +26,7 @@ from interlace.centre.checks import (
 from interlace.centre.closing import check_open, checked_expiry
 from interlace.centre.coalition import CoalitionGuarantee
 from interlace.centre.datasets import Datasets
+from interlace.centre.dummy import Dummy
 from interlace.centre.faults import disk_errors
 from interlace.centre.generations import Generations
 from interlace.centre.heads import read_head
@@ -38,7 +39,7 @@ from interlace.centre.session import Session
 from interlace.centre.statement import DELTAS, Statement, statement
 from interlace.core.composition.filters import Budget, Charge
 from interlace.core.errors import NotFound, ParameterError
-from interlace.core.exact import Real, rational
+from interlace.core.exact import Real
 from interlace.engines.duckdb.sources import Source
 from interlace.ledger import ACCOUNT, SESSION, Event, Head, Ledger, SQLiteLedger
 from interlace.query.columns import Column
@@ -49,12 +50,19 @@ class Centre:
     """A data centre in a folder. Get one from ``interlace.open``; close it or use ``with``."""
 
     @disk_errors()
-    def __init__(self, folder: str | Path, *, create: bool = True, head: str | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        create: bool = True,
+        head: str | None = None,
+        state: Path | None = None,
+    ) -> None:
         self._folder = checked_folder(folder)
         given = None if head is None else read_head(head, "head")
         self._ledger = SQLiteLedger(self._folder, create=create)
         try:
-            self._outside = Outside.of(self._ledger, self._folder, given)
+            self._outside = Outside.of(self._ledger, self._folder, given, state)
         except BaseException:
             self._ledger.close()
             raise
@@ -139,10 +147,15 @@ class Centre:
         return self._datasets.register(given, version, progress)
 
     def datasets(self) -> list[Dataset]:
-        """The declarations of all registered datasets, each in its latest version: public
-        metadata."""
+        """The declarations of all registered datasets, in their latest versions: public."""
         latest = {record.dataset.name: record.dataset for record in self._datasets.all()}
         return list(latest.values())
+
+    def dummy(self, dataset: str, *, units: int = 1000, seed: int | None = None) -> Dummy:
+        """A public random dataset of the same declaration, of so many ``units``, to rehearse on:
+        from the declaration alone, never from data. Raises NotFound, ParameterError."""
+        record = self._datasets.find(dataset)
+        return Dummy.of(record.dataset, record.domain, units=units, seed=seed)
 
     @property
     def cap(self) -> Budget | None:
@@ -235,8 +248,7 @@ class Centre:
         return account
 
     def _created(self, records: list[AccountRecord], delta: Real | None) -> list[Account]:
-        exact = None if delta is None else rational(delta, "delta", maximum=1)
-        return [self._found(event) for event in self._generations.create(records, exact)]
+        return [self._found(event) for event in self._generations.create(records, delta)]
 
     def accounts(self) -> list[Account]:
         """All accounts, in the order of their creation."""

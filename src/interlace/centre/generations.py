@@ -19,7 +19,7 @@ from interlace.centre.records import AccountRecord
 from interlace.core.composition import compose
 from interlace.core.composition.filters import Budget, Charge, Filter
 from interlace.core.errors import NameTaken, NotFound, Unproven
-from interlace.core.exact import Real
+from interlace.core.exact import Real, rational
 from interlace.core.guarantees import ApproxDP, GaussianDP, decode_notion, encode_notion
 from interlace.ledger import ACCOUNT, ANSWER, RESTORED, Event, Ledger
 from interlace.ledger.interface import Reads
@@ -94,22 +94,23 @@ class Generations:
         return guard(cap).charge(compose(quotas), delta)
 
     @uninterrupted()
-    def create(self, records: Sequence[AccountRecord], delta: Fraction | None) -> list[Event]:
+    def create(self, records: Sequence[AccountRecord], delta: Real | None) -> list[Event]:
         """Create accounts together, as one generation where a cap was fixed.
 
         Raises BudgetExceeded for more than the cap holds, Unproven for accounts after the
         first answer without a cap, NameTaken; nothing has changed then.
         """
+        exact = None if delta is None else rational(delta, "delta", maximum=1)
         with self._ledger.transaction() as transaction:
             _check_restored(transaction)
             generation = 0
             cap = _cap(transaction)
             if cap is not None:
                 spending = guard(cap, transaction.last(GENERATION))
-                charge = spending.charge(compose([record.quota for record in records]), delta)
+                charge = spending.charge(compose([record.quota for record in records]), exact)
                 spending.admit(charge)
                 quotas = tuple((record.name, record.quota) for record in records)
-                committed = GenerationRecord(quotas, delta, charge, spending.state)
+                committed = GenerationRecord(quotas, exact, charge, spending.state)
                 generation = transaction.append(GENERATION, body=committed.body()).seq
                 reach("account.after-generation")
             elif transaction.last(ANSWER) is not None:

@@ -21,10 +21,12 @@ class Outside:
     heads: Heads
 
     @classmethod
-    def of(cls, ledger: Ledger, folder: Path, given: Head | None) -> Self:
-        """Raises LedgerCorrupt for a ledger that does not go through the head kept or
+    def of(
+        cls, ledger: Ledger, folder: Path, given: Head | None, state: Path | None = None
+    ) -> Self:
+        """Those in the user's state directory, or in ``state``. Raises LedgerCorrupt for a ledger that does not go through the head kept or
         ``given``, LedgerError for keys that are missing or do not open it."""
-        directory = state_directory(folder)
+        directory = state_directory(folder) if state is None else state
         heads = Heads(ledger, directory, folder)
         heads.check(given)
         sealer = Sealer(ledger.id, directory, new=ledger.head().seq == 0)
