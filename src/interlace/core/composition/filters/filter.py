@@ -53,8 +53,8 @@ class Filter:
     another one behind this is ``admit(other.budget)``, charged whole, whatever is then admitted
     there (R1; Haney et al. 2023 for sums and GDP, Theorem 3 for "reach").
 
-    ``state`` goes on where the filter of that ``state`` stopped; ``spent``, for rules that add up,
-    starts with these sums. Safe to share between threads. An admission costs the same however long
+    ``state`` goes on where the filter of that ``state`` stopped; ``spent``, for rules that add up in
+    the budget's notion, starts with these sums. Safe to share between threads. An admission costs the same however long
     the history, of which every step is kept for ``certificate``.
 
     Raises Unproven for rules that are no filters (optimal composition, FORMULAS 6.4), and
@@ -84,7 +84,7 @@ class Filter:
         self._rule, self._part = opened(budget, rule, structural)
         self._start = self._state = self._rule.start()
         if state is not None:
-            self._start = self._state = self._rule.read(state)
+            self._start = self._state = self._written(state)
         if spent is not None:
             if state is not None:
                 raise ParameterError("spent", "is part of the state: leave it out")
@@ -105,15 +105,23 @@ class Filter:
         full, _ = opened(budget, rule, structural)
         return cls(budget, rule, structural=structural, state=full.write(full.full()))
 
+    def _written(self, state: Mapping[str, object]) -> Any:
+        if not isinstance(state, Mapping):
+            raise ParameterError("state", f"must be a mapping, not {type(state).__name__}")
+        return self._rule.read(state)
+
     def _read(self, spent: Budget) -> Any:
-        if not isinstance(self._rule, SumRule):
-            raise ParameterError(
-                "spent", f"does not tell what rule {self.rule!r} holds: give state"
-            )
         if type(spent) is not type(self.budget):
             raise ParameterError("spent", f"must be a {type(self.budget).__name__}")
         self._check_relation(((spent, 1),), "spent")
-        steps = self._rule.steps(self._rule.start(), spent)
+        # As it would be charged: it may hold at other orders than those of the budget.
+        charge = self._rule.charge(((spent, 1),))
+        # Other rules' sums are no guarantee in the budget's notion, so none tells them.
+        if not isinstance(self._rule, SumRule) or type(charge) is not type(self.budget):
+            raise ParameterError(
+                "spent", f"does not tell what rule {self.rule!r} holds: give state"
+            )
+        steps = self._rule.steps(self._rule.start(), charge)
         if steps is None:
             raise ParameterError("spent", f"must lie within the budget {self.budget}")
         return self._rule.after(steps[-1])
@@ -247,7 +255,7 @@ class Filter:
         CheckFailed, and changes nothing, where it is not. ``certificate`` goes on from there.
         """
         with self._lock:
-            after = self._rule.read(state)
+            after = self._written(state)
             self._rule.follow(self._state, charge, after, steps)
             self._start = self._state = after
             self._history = []

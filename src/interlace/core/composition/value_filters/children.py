@@ -6,6 +6,7 @@ exact rationals, which can be written down and read back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +15,8 @@ from typing import Self
 from interlace.core.errors import ParameterError, Unproven
 from interlace.core.exact import Real, natural, rational
 
+#: What ``str`` makes of a fraction >= 0, no longer than a state may hold.
+_FRACTION = re.compile(r"[0-9]{1,1300}(/[0-9]{1,1300})?")
 _EXACT_GAUSSIANS = frozenset({"continuous", "rounded"})
 
 
@@ -129,10 +132,10 @@ class State:
 
 
 def _read(text: object, name: str, maximum: int | None = None) -> Fraction:
-    if not isinstance(text, str) or not text.replace("/", "", 1).isdecimal():
+    # The form first, and bounded: Python refuses, or is slow at, texts of many thousand digits.
+    if not isinstance(text, str) or not _FRACTION.fullmatch(text):
         raise ParameterError(name, "must be an exact fraction, written as n or n/d")
     numerator, _, denominator = text.partition("/")
-    # Bounded before it is built: Python refuses, or is slow at, texts of many thousand digits.
-    if len(text) > 4000 or (denominator and not int(denominator)):
-        raise ParameterError(name, "must be an exact fraction of at most 4000 digits")
+    if denominator and not int(denominator):
+        raise ParameterError(name, "must be an exact fraction: its denominator is 0")
     return rational(Fraction(int(numerator), int(denominator or 1)), name, maximum=maximum)

@@ -12,6 +12,8 @@ from functools import cache, cached_property
 
 Ends = tuple[Decimal, Decimal]
 
+_TRAPS = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
+
 
 @cache
 def line_of(digits: int) -> Line:
@@ -24,10 +26,11 @@ class Line:
 
     def __init__(self, digits: int) -> None:
         self.down, self.up = (
-            decimal.Context(digits, side, decimal.MIN_EMIN, decimal.MAX_EMAX)
+            decimal.Context(digits, side, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=_TRAPS)
             for side in (decimal.ROUND_FLOOR, decimal.ROUND_CEILING)
         )
-        self.least = Decimal(10) ** -digits
+        # No operator, here or below: it would round to the caller's ambient context.
+        self.least = Decimal((0, (1,), -digits))
 
     def of(self, value: Fraction) -> Ends:
         parts = Decimal(value.numerator), Decimal(value.denominator)
@@ -119,6 +122,6 @@ class Line:
         while True:
             term = self.of(Fraction(sign, k * n**k))
             following = self.plus(total, term)
-            if abs(term[0]) < self.least:
+            if term[0].copy_abs() < self.least:
                 return min(total[0], following[0]), max(total[1], following[1])
             total, k, sign = following, k + 2, -sign

@@ -144,7 +144,7 @@ def profile_within(distance: Fraction, w: Fraction, delta: Fraction, bits: int) 
     down = (near * near >> bits + 1) // two
     if down > 100_000:
         # v <= Phi(-a) <= e^(-a**2/2) <= 2**-down; and 1 - v likewise.
-        return side > 0 and delta.denominator.bit_length() < down
+        return side > 0 and delta > 0 and delta.denominator.bit_length() < down
     exponent = -(far * far >> bits + 1) - 1, -(near * near >> bits + 1)
     lifted = exponent[0] + down * two, exponent[1] + down * (two + 2)
     value = times(exp(lifted, bits), point.mills(), bits)
