@@ -55,7 +55,7 @@ def compared(composition: Composition, delta: Fraction) -> list[Row]:
     """
     found = terms(composition.parts)
     plan = _Plan(composition, delta, found, _pure(composition))
-    hopeless = found.leak.exact == 1 or plan.share.upper < 0
+    hopeless = found.leak.certain or plan.share.upper < 0
     rules = {
         "basic: epsilon and delta added up (Vadhan and Wang 2021)": _basic,
         "advanced: Dwork, Rothblum and Vadhan 2010": _advanced,

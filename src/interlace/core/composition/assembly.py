@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from interlace.core.composition.composed import Composition, Item, compose
 from interlace.core.composition.terms import Leak, Part
+from interlace.core.errors import RelationMismatch
 from interlace.core.exact import Real, rational
-from interlace.core.guarantees import ApproxDP, GaussianDP, PureDP
+from interlace.core.guarantees import ApproxDP, GaussianDP, PureDP, Relation
 from interlace.core.guarantees.enclosures import loss_up, minus_log_one_minus, one_minus_exp
 from interlace.core.interval import ZERO, Interval
 
@@ -44,16 +45,22 @@ class Assembly:
         self._growing: Growing | None = None
         self._composed: Composition | None = None
         self._others = False
+        self._relation = Relation.ADD_REMOVE
         for item in items:
             self.add(item)
 
     def add(self, item: Item) -> None:
         """One more item, of the kinds that ``compose`` takes. Raises as that does, and changes
         nothing then."""
-        more = compose([item]).parts
-        # Refused here for another relation than that of the parts so far.
-        compose([next(iter(self._parts)), more[0][0]] if self._parts and more else [])
-        for part, count in more:
+        added = compose([item])
+        if added.parts and self._parts and added.relation is not self._relation:
+            raise RelationMismatch(
+                f"the item is for {added.relation}, those before it for {self._relation}: "
+                "guarantees compose only for one neighbouring relation."
+            )
+        if added.parts:
+            self._relation = added.relation
+        for part, count in added.parts:
             self._parts[part] += count
             self._add(part, count)
         self._composed = None
@@ -102,4 +109,4 @@ class Assembly:
         """What ``delta`` leaves for the part without leaks."""
         if self._leaks == ZERO:
             return Interval.of(delta)
-        return Leak(None, one_minus_exp(self._leaks), (-self._leaks).exp()).share(delta)
+        return Leak(one_minus_exp(self._leaks), (-self._leaks).exp()).share(delta)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -166,7 +167,8 @@ def _counted(
         return None
     counts = np.diff(starts, append=ascending.size)
     return tuple(
-        (Fraction(repr(x)), n)
+        # By way of a decimal: twice as quick as from text.
+        (Fraction(Decimal(repr(x))), n)
         for x, n in zip(ascending[starts].tolist(), counts.tolist(), strict=True)
     )
 

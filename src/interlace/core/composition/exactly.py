@@ -14,11 +14,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeGuard
 
-from interlace.core.composition.optimal import TwoPointLoss, model
-from interlace.core.composition.terms import Terms
+from interlace.core.composition.optimal import MOST_DISTINCT, TwoPointLoss, model
+from interlace.core.composition.terms import Losses, Terms, counted
 from interlace.core.guarantees import conversions
 from interlace.core.guarantees.enclosures import INFINITE
 from interlace.core.guarantees.losses import Atoms, Direction, DiscreteGaussian, PrivacyLoss
+from interlace.core.guarantees.losses.atoms import enclosed
 from interlace.core.guarantees.normal import Gaussian
 from interlace.core.interval import ONE, ZERO, Interval
 
@@ -92,8 +93,51 @@ def _integrated(terms: Terms) -> bool:
     return _summed_or_none(terms) is None
 
 
-def _summed_or_none(terms: Terms) -> TwoPointLoss | None:
-    return None if terms.mu_squared or terms.known or terms.arrays else _summed(terms.losses)
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """The sums of two-point losses, from below and from above."""
+
+    low: TwoPointLoss
+    high: TwoPointLoss
+
+    def epsilon(self, share: Interval) -> Interval:
+        found = self.low.epsilon(share)
+        if self.high is self.low:
+            return found
+        return Interval(found.lower, self.high.epsilon(share).upper)
+
+    def delta(self, epsilon: Fraction) -> Interval:
+        found = self.low.delta(epsilon)
+        if self.high is self.low:
+            return found
+        return Interval(found.lower, self.high.delta(epsilon).upper)
+
+
+def _summed_or_none(terms: Terms) -> _Sum | None:
+    """The exact sum, where every loss is that of a randomised response and they are few.
+
+    One of larger epsilon tells more (FORMULAS 3.7), so that an epsilon that is only enclosed may
+    be replaced by its ends.
+    """
+    if terms.mu_squared or terms.arrays or len(terms.losses) + len(terms.known) > MOST_DISTINCT:
+        return None
+    low, high = (_with_ends(terms, upper=upper) for upper in (False, True))
+    if low is None or high is None:
+        return None
+    below, above = _summed(low), _summed(high)
+    return None if below is None or above is None else _Sum(below, above)
+
+
+def _with_ends(terms: Terms, *, upper: bool) -> Losses | None:
+    """The losses, and the ends of those that are only enclosed; None where one is another loss."""
+    losses = list(terms.losses)
+    for loss, count in terms.known:
+        epsilon = loss.response
+        if epsilon is None:
+            return None
+        at = enclosed(epsilon)
+        losses.append((Fraction(at.upper if upper else at.lower), count))
+    return counted(losses)
 
 
 def _epsilon_beside_certain(terms: Terms, share: Interval) -> Interval:

@@ -25,6 +25,8 @@ from interlace.core.interval import UP, ZERO, Interval
 #: Most atoms of one side: of one group of equal epsilons, and of several that are enumerated.
 LONGEST_SIDE, LONGEST_ENUMERATED = 1 << 11, 1 << 14
 _MOST_BITS = 2 * math.log2(LONGEST_ENUMERATED) + 2
+#: More distinct losses than this have too many sums, whatever they are.
+MOST_DISTINCT = int(_MOST_BITS)
 #: Longest common denominator of the epsilons, in bits.
 LONGEST_DENOMINATOR = 1 << 12
 #: Above this total loss e^total leaves the range of the arithmetic.

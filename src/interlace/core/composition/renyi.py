@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 
-from interlace.core.composition.terms import Terms, moved
+from interlace.core.composition.terms import Terms, counted, moved
 from interlace.core.guarantees import conversions, orders
 from interlace.core.guarantees.enclosures import INFINITE, roughly, shorten_up
 from interlace.core.interval import Interval
@@ -65,9 +65,8 @@ def delta_bound(terms: Terms, epsilon: Fraction) -> Decimal:
 
 def _few(terms: Terms) -> Terms:
     """The terms themselves, or with losses rounded up to few values where there are many."""
-    losses = moved(
-        [*terms.losses, *((e, n * k) for batch, k in terms.arrays for e, n in batch.coarse)],
-        lambda e: e,
+    losses = counted(
+        [*terms.losses, *((e, n * k) for batch, k in terms.arrays for e, n in batch.coarse)]
     )
     if len(losses) > _MOST_GROUPS:
         losses = moved(losses, lambda e: shorten_up(e, _COARSE_BITS))

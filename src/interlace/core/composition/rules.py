@@ -50,7 +50,7 @@ def epsilon(terms: Terms, delta: Fraction) -> Ruled:
     """The least certified epsilon at ``delta``."""
     if delta >= 1:
         return Ruled(ZERO, "every mechanism is (0, 1)-DP")
-    if terms.leak.exact == 1:
+    if terms.leak.certain:
         return Ruled(INFINITE, "one part has delta = 1")
     share = terms.leak.share(delta)
     if share.upper < 0:
@@ -106,7 +106,7 @@ def _upper_epsilons(terms: Terms, share: Interval) -> list[tuple[Decimal, str]]:
 
 def delta(terms: Terms, epsilon: Fraction) -> Ruled:
     """The least certified delta at ``epsilon``."""
-    if terms.leak.exact == 1:
+    if terms.leak.certain:
         return Ruled(ONE, "one part has delta = 1")
     if terms.harmless or largest(terms).upper <= epsilon:
         return Ruled(terms.leak.after(ZERO), LEAKS)
@@ -120,7 +120,7 @@ def delta(terms: Terms, epsilon: Fraction) -> Ruled:
 
 def deltas(terms: Terms, epsilons: Sequence[Fraction]) -> list[Interval]:
     """Enclosures of the least delta at each epsilon."""
-    if not terms.exact or terms.harmless or terms.leak.exact == 1:
+    if not terms.exact or terms.harmless or terms.leak.certain:
         return [delta(terms, e).enclosure for e in epsilons]
     return [terms.leak.after(found) for found in exactly.deltas(terms, epsilons)]
 
@@ -135,6 +135,6 @@ def _upper_deltas(terms: Terms, epsilon: Fraction) -> list[tuple[Decimal, str]]:
 
 def renyi(terms: Terms, alpha: Fraction | None) -> Interval:
     """The divergence of order alpha, or infinity for None; none beside a leak."""
-    if terms.leak.exact is None or terms.leak.exact > 0:
+    if not terms.leak.none:
         return INFINITE
     return largest(terms) if alpha is None else renyi_rule.total_renyi(terms, alpha)

@@ -9,14 +9,16 @@ accounting here.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import assert_never
 
 from interlace.core.composition.batch import Batch
+from interlace.core.exact import near
 from interlace.core.guarantees import (
     TCDP,
     ZCDP,
@@ -28,16 +30,17 @@ from interlace.core.guarantees import (
 )
 from interlace.core.guarantees.enclosures import (
     fitting,
-    length,
     minus_log_one_minus,
     one_minus_exp,
 )
 from interlace.core.guarantees.lines import RenyiLine
 from interlace.core.guarantees.losses import PrivacyLoss
-from interlace.core.interval import ONE, ZERO, Interval
+from interlace.core.interval import ZERO, Interval
 
 #: Up to this length the product of the 1 - delta_i is kept exactly.
 EXACT_LEAK_BITS = 200_000
+#: Of longer integers these many bits are looked at: more than an interval's digits hold.
+_LEADING = 256
 
 Losses = tuple[tuple[Fraction, int], ...]
 """Distinct epsilon_i > 0, ascending, each with its count."""
@@ -47,9 +50,27 @@ Losses = tuple[tuple[Fraction, int], ...]
 class Leak:
     """D = 1 - Π(1 - delta_i): the chance that some mechanism of the plan leaks all."""
 
-    exact: Fraction | None
     enclosure: Interval
     kept: Interval
+    """1 - D."""
+    ratio: tuple[int, int] | None = None
+    """The same as a quotient of integers, where they are not too long. Not in lowest terms, which
+    would take most of the time."""
+
+    @classmethod
+    def of(cls, kept: int, whole: int) -> Leak:
+        """Where the chance of none is ``kept`` / ``whole``."""
+        return cls(_quotient(whole - kept, whole), _quotient(kept, whole), (kept, whole))
+
+    @property
+    def certain(self) -> bool:
+        """Whether D is 1."""
+        return self.kept == ZERO
+
+    @property
+    def none(self) -> bool:
+        """Whether D is 0."""
+        return self.enclosure == ZERO
 
     def after(self, good: Interval) -> Interval:
         """delta where the part without leaks has ``good``: 1 - (1 - D)(1 - good)."""
@@ -60,8 +81,10 @@ class Leak:
 
         Below 0 where the leaks alone exceed ``delta``. Needs D < 1.
         """
-        if self.exact is not None:
-            return Interval.of((delta - self.exact) / (1 - self.exact))
+        if self.ratio is not None:
+            kept, whole = self.ratio
+            lost, parts = delta.as_integer_ratio()
+            return _quotient(kept * parts - (parts - lost) * whole, kept * parts)
         return (Interval.of(delta) - self.enclosure) / self.kept
 
 
@@ -125,8 +148,9 @@ def terms(parts: Iterable[tuple[Part, int]]) -> Terms:
 class _Sorting:
     """What was seen so far."""
 
-    losses: Counter[Fraction] = field(default_factory=Counter)
-    leaks: Counter[Fraction] = field(default_factory=Counter)
+    losses: list[tuple[Fraction, int]] = field(default_factory=list)
+    leaks: dict[tuple[int, int], int] = field(default_factory=dict)
+    """By numerator and denominator, which are hashed far faster than a fraction."""
     many_leaks: Interval = ZERO
     mu_squared: Fraction = Fraction(0)
     known: list[tuple[PrivacyLoss, int]] = field(default_factory=list)
@@ -138,10 +162,10 @@ class _Sorting:
     def add(self, part: Part, count: int) -> None:
         match part:
             case PureDP():
-                self.losses[part.epsilon0] += count
+                self.losses.append((part.epsilon0, count))
             case ApproxDP():
-                self.losses[part.epsilon0] += count
-                self.leaks[part.delta0] += count
+                self.losses.append((part.epsilon0, count))
+                self._leak(part.delta0, count)
             case GaussianDP():
                 self.mu_squared = fitting(self.mu_squared + part.mu**2 * count)
             case ZCDP():
@@ -152,7 +176,7 @@ class _Sorting:
                 self._bound(part.line, part.epsilon0 / part.alpha, count)
                 self.single = max(self.single, part.line, key=lambda line: line.constant)
             case PrivacyLoss():
-                self.known.append((part, count))
+                self._known(part, count)
             case Batch():
                 self._batch(part, count)
             case _:
@@ -163,21 +187,31 @@ class _Sorting:
         self.line = _added(self.line, line, count)
         self.attained = fitting(self.attained + rho * count)
 
+    def _leak(self, delta: Fraction, count: int) -> None:
+        if delta:
+            ratio = delta.as_integer_ratio()
+            self.leaks[ratio] = self.leaks.get(ratio, 0) + count
+
+    def _known(self, loss: PrivacyLoss, count: int) -> None:
+        epsilon = loss.response
+        if isinstance(epsilon, Fraction):
+            self.losses.append((epsilon, count))
+        else:
+            self.known.append((loss, count))
+
     def _batch(self, batch: Batch, count: int) -> None:
         if batch.few is None:
             self.arrays.append((batch, count))
-        for epsilon, number in batch.few or ():
-            self.losses[epsilon] += number * count
+        self.losses += [(epsilon, number * count) for epsilon, number in batch.few or ()]
         for delta, number in batch.leaks or ():
-            self.leaks[delta] += number * count
+            self._leak(delta, number * count)
         if batch.leaks is None:
             self.many_leaks = self.many_leaks + Interval.of(count) * batch.leak_exponent
 
     def terms(self) -> Terms:
-        del self.losses[Fraction(0)], self.leaks[Fraction(0)]
         return Terms(
             _leak(self.leaks, self.many_leaks),
-            tuple(sorted(self.losses.items())),
+            counted(self.losses),
             self.mu_squared,
             tuple(self.known),
             self.line,
@@ -199,33 +233,55 @@ def _added(line: RenyiLine, more: RenyiLine, count: int) -> RenyiLine:
     )
 
 
-def _leak(leaks: Counter[Fraction], many: Interval) -> Leak:
+def _leak(leaks: Mapping[tuple[int, int], int], many: Interval) -> Leak:
     """The leak of these deltas, and of others whose -log(1 - delta) add up to ``many``."""
-    if leaks[Fraction(1)]:
-        return Leak(Fraction(1), ONE, ZERO)
-    short = sum(length(1 - d) * n for d, n in leaks.items()) <= EXACT_LEAK_BITS
-    if short and many == ZERO:
-        kept = Fraction(1)
-        for d, n in leaks.items():
-            kept *= (1 - d) ** n
-        return Leak(1 - kept, Interval.of(1 - kept), Interval.of(kept))
+    if (1, 1) in leaks:
+        return Leak.of(0, 1)
+    length = sum(parts.bit_length() * n for (_, parts), n in leaks.items())
+    if length <= EXACT_LEAK_BITS and many == ZERO:
+        kept = math.prod((parts - lost) ** n for (lost, parts), n in leaks.items())
+        return Leak.of(kept, math.prod(parts**n for (_, parts), n in leaks.items()))
     exponent = many
-    for d, n in leaks.items():
-        exponent = exponent + Interval.of(n) * minus_log_one_minus(Interval.of(d))
-    return Leak(None, one_minus_exp(exponent), (-exponent).exp())
+    for ratio, n in leaks.items():
+        exponent = exponent + Interval.of(n) * minus_log_one_minus(_quotient(*ratio))
+    return Leak(one_minus_exp(exponent), (-exponent).exp())
+
+
+def _quotient(numerator: int, denominator: int) -> Interval:
+    """Encloses a quotient of integers of any length, the second above 0."""
+    cuts = [max(0, abs(x).bit_length() - _LEADING) for x in (numerator, denominator)]
+    common = min(cuts)
+    above, below = (
+        # What is cut off is less than one of the last bit that is left.
+        Interval(Decimal(x >> cut << cut - common), Decimal((x >> cut) + bool(cut) << cut - common))
+        for x, cut in zip((numerator, denominator), cuts, strict=True)
+    )
+    return above / below
+
+
+def counted(losses: Iterable[tuple[Fraction, int]]) -> Losses:
+    """The losses above 0, ascending; those that are equal are one."""
+    placed = sorted((near(epsilon), epsilon, n) for epsilon, n in losses if epsilon)
+    found: list[tuple[Fraction, int]] = []
+    last = 0.0
+    for at, epsilon, n in placed:
+        if found and at == last and epsilon == found[-1][0]:
+            found[-1] = epsilon, found[-1][1] + n
+        else:
+            found.append((epsilon, n))
+        last = at
+    return tuple(found)
 
 
 def moved(losses: Iterable[tuple[Fraction, int]], move: Callable[[Fraction], Fraction]) -> Losses:
     """The losses after each was moved; those that fall together are one."""
-    found: Counter[Fraction] = Counter()
-    for epsilon, count in losses:
-        found[move(epsilon)] += count
-    return tuple(sorted(found.items()))
+    return counted((move(epsilon), n) for epsilon, n in losses)
 
 
 def total_of(losses: Losses) -> Fraction:
     """The sum of all epsilons. Those of one denominator are added as integers."""
-    numerators: Counter[int] = Counter()
+    numerators: dict[int, int] = {}
     for epsilon, count in losses:
-        numerators[epsilon.denominator] += epsilon.numerator * count
+        numerator, denominator = epsilon.as_integer_ratio()
+        numerators[denominator] = numerators.get(denominator, 0) + numerator * count
     return sum((Fraction(n, d) for d, n in numerators.items()), Fraction(0))

@@ -18,6 +18,7 @@ from interlace.core.composition.contour.model import Lattice, Model
 from interlace.core.composition.contour.responses import Responses
 from interlace.core.composition.contour.rounding import around, summed
 from interlace.core.composition.terms import Losses, total_of
+from interlace.core.exact import near
 from interlace.core.guarantees.losses import DiscreteGaussian
 from interlace.core.guarantees.losses.atoms import Atoms, enclosed
 from interlace.core.interval import Interval
@@ -57,7 +58,7 @@ def built(
 
 
 def _responses(losses: Losses, arrays: Sequence[tuple[Batch, int]]) -> Responses:
-    epsilon = np.array([float(e) for e, _ in losses])
+    epsilon = np.array([near(e) for e, _ in losses])
     count = np.array([float(n) for _, n in losses])
     for batch, times in arrays:
         more = batch.epsilons[batch.epsilons > 0]
@@ -94,7 +95,7 @@ def _lattice(
 
     Where there is no largest value, one of the lattice's points stands for it.
     """
-    spacing = common_step(2 * e for e, _ in losses)
+    spacing = _common_step(_doubled(e) for e, _ in losses)
     if losses and spacing is None:
         return None
     steps, largest = [spacing or Fraction(0)], total_of(losses)
@@ -116,15 +117,26 @@ def _lattice(
 
 def common_step(steps: Iterable[Fraction]) -> Fraction | None:
     """The greatest number of which all ``steps`` are multiples; None where it is very small."""
-    denominator, divisor = 1, 0
-    for step in steps:
-        longer = math.lcm(denominator, step.denominator)
-        divisor *= longer // denominator
-        denominator = longer
-        divisor = math.gcd(divisor, int(step * denominator))
-        if denominator.bit_length() > _FINEST_BITS:
-            return None
+    return _common_step(step.as_integer_ratio() for step in steps)
+
+
+def _common_step(ratios: Iterable[tuple[int, int]]) -> Fraction | None:
+    """The same of numerators and denominators. In integers: there may be many."""
+    numerators: dict[int, int] = {}
+    denominator = 1
+    for n, d in ratios:
+        if d not in numerators:
+            denominator = math.lcm(denominator, d)
+            if denominator.bit_length() > _FINEST_BITS:
+                return None
+        numerators[d] = math.gcd(numerators.get(d, 0), n)
+    divisor = math.gcd(*(n * (denominator // d) for d, n in numerators.items()))
     return Fraction(divisor, denominator) if divisor else None
+
+
+def _doubled(epsilon: Fraction) -> tuple[int, int]:
+    n, d = epsilon.as_integer_ratio()
+    return (2 * n, d) if d & 1 else (n, d >> 1)
 
 
 def _edge(losses: Losses, finite: Counted, *, upper: bool) -> Edge:

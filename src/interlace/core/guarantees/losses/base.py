@@ -31,6 +31,12 @@ class PrivacyLoss(Parametric):
     def symmetric(self) -> bool:
         """Whether both directions have the same law."""
 
+    @property
+    def response(self) -> Fraction | Interval | None:
+        """The epsilon of the randomised response between two answers that has the same loss, or an
+        enclosure where that is irrational; None where none has."""
+        return None
+
     @abstractmethod
     def atoms(
         self,

@@ -69,6 +69,10 @@ class DiscreteLaplace(PrivacyLoss):
         return True
 
     @property
+    def response(self) -> Fraction | None:
+        return self._largest if self.shift == 1 else None
+
+    @property
     def _largest(self) -> Fraction:
         return self.shift / self.scale
 

@@ -79,6 +79,12 @@ class Pair(PrivacyLoss):
     def symmetric(self) -> bool:
         return self.p == self.q[::-1]
 
+    @property
+    def response(self) -> Fraction | Interval | None:
+        if len(self.p) > 2 or not self.symmetric or 0 in self.p:
+            return None
+        return self._outcomes[Direction.REMOVE].atoms.losses[-1]
+
     def profile(self, direction: Direction, epsilon: Fraction) -> Interval:
         return self._outcomes[direction].profile(epsilon)
 

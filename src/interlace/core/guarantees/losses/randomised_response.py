@@ -48,6 +48,10 @@ class RandomisedResponse(PrivacyLoss):
         return True
 
     @property
+    def response(self) -> Fraction | None:
+        return self.epsilon0 if self.categories == 2 else None
+
+    @property
     def _true(self) -> Interval:
         """The probability of the true category."""
         others = Interval.of(self.categories - 1)
