@@ -81,6 +81,7 @@ def _cut_short(line: Line, draw: random.Random) -> Line:
     nodes = line.nodes
     moduli = np.exp(nodes.log_modulus + np.where(np.isfinite(nodes.error), nodes.error, 0.0))
     shares = moduli * line.kernel.bounds(line.c, line.t) * (line.step / math.pi)
+    areas = moduli * (line.step / math.pi)
     fewer = replace(
         nodes,
         log_modulus=nodes.log_modulus[kept],
@@ -88,12 +89,13 @@ def _cut_short(line: Line, draw: random.Random) -> Line:
         error=nodes.error[kept],
     )
     tail = line.tail + float(shares[~kept].sum()) * (1 + 1e-9)
-    return replace(line, t=line.t[kept], nodes=fewer, tail=tail)
+    rest = line.rest + float(areas[~kept].sum()) * (1 + 1e-9)
+    return replace(line, t=line.t[kept], nodes=fewer, tail=tail, rest=rest)
 
 
 @pytest.mark.parametrize("variance", ["0.3", "0.02", "1e-4"])
 def test_what_smoothing_adds_is_bounded_wherever_the_line_is_cut(variance: str) -> None:
-    """E[g(L - epsilon)] is an integral of |phi| to infinity, not to where the blocks end."""
+    """E[M(L - epsilon)] is an integral of phi to infinity, not to where the blocks end."""
     losses = ((Fraction(1, 3), 2), (Fraction(1), 1))
     law, more = referees.law(losses), Fraction(variance)
     model = built(losses)
@@ -101,8 +103,9 @@ def test_what_smoothing_adds_is_bounded_wherever_the_line_is_cut(variance: str) 
         at_saddle = for_epsilon(model, float(at))
         frame = framed(model.smoothed(float(more)), at_saddle)
         added = referees.delta(law, at, more) - referees.delta(law, at)
+        lobe = float(frame.t[-1])
         for part in (0.02, 0.1, 0.5, 1.0):
-            end = frame.lobe.high[-1] + (frame.end - frame.lobe.high[-1]) * part
+            end = lobe + (frame.end - lobe) * part
             near = frame.beyond.where(frame.beyond.low < end)
             cut = replace(
                 frame,
@@ -112,7 +115,7 @@ def test_what_smoothing_adds_is_bounded_wherever_the_line_is_cut(variance: str) 
             )
             line = cut.line()
             unit = Fraction(line.axis.value + line.axis.error) - Fraction(line.c) * at
-            assert not added > referees.ball(unit).exp() * line.smoothing
+            assert not added > referees.ball(unit).exp() * line.added(at)
             _holds(line, law, at, Fraction(0))
 
 
@@ -143,7 +146,7 @@ def test_what_is_no_number_bounds_nothing(bad: float) -> None:
         for shifts in (((-line.c, bad), (1.0, 0.0)), ((-line.c, 0.0), (1.0, bad))):
             low, _ = replace(line, shifts=shifts).log_delta(at)
             assert low == -math.inf or bad == -math.inf
-        low, _ = replace(line, smoothing=abs(bad)).log_delta(at)
+        low, _ = replace(line, rest=abs(bad)).log_delta(at)
         assert low == -math.inf
 
 

@@ -13,12 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from interlace.core.composition.contour.blocks import Enough, bounded
 from interlace.core.composition.contour.building import built
 from interlace.core.composition.contour.compression import compressed
 from interlace.core.composition.contour.drawing import framed
 from interlace.core.composition.contour.finite import FiniteLoss
 from interlace.core.composition.contour.gaussian import GaussianLoss
 from interlace.core.composition.contour.kernels import LatticeKernel, RealKernel
+from interlace.core.composition.contour.kernels import values as values_of
 from interlace.core.composition.contour.model import Lattice, Model
 from interlace.core.composition.contour.responses import Responses
 from interlace.core.composition.contour.search import saddle_of
@@ -171,17 +173,19 @@ def test_blocks_bound_the_characteristic_function(model: Model, share: Fraction)
     saddle = saddle_of(model, Interval.of(share))
     frame = framed(model, saddle)
     draw = np.random.default_rng(7)
-    for blocks in (frame.lobe, frame.beyond):
-        if not blocks.low.size:
+    start = float(frame.t[-1]) + frame.step
+    blocks = bounded(model, saddle.c, np.linspace(start, 40 * start, 65), start, Enough(0.0, 0.0))
+    for found in (frame.beyond, blocks):
+        if not found.low.size:
             continue
         # Blocks where the bound is largest, near the axis, and any.
-        order = np.argsort(-blocks.bound)
-        near = np.argsort(blocks.low)
-        chosen = [*order[:3], *near[:3], *draw.choice(blocks.low.size, 4)]
+        order = np.argsort(-found.bound)
+        near = np.argsort(found.low)
+        chosen = [*order[:3], *near[:3], *draw.choice(found.low.size, 4)]
         for k in chosen:
-            at = float(draw.choice([blocks.low[k], blocks.high[k]]))
+            at = float(draw.choice([found.low[k], found.high[k]]))
             exact = abs(_phi_of(model, saddle.c, at, frame.gaussian))
-            assert not exact > flint.arb(float(blocks.bound[k]))
+            assert not exact > flint.arb(float(found.bound[k]))
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(1, 10**6), Fraction(1, 10**40)])
@@ -243,7 +247,7 @@ def test_kernels_are_as_near_as_they_say(seed: int) -> None:
     kernel = LatticeKernel(Lattice(Fraction(7), spacing))
     epsilon = 7 - spacing * 3 - x
     t = np.pi / float(spacing) * np.array([0.0, 0.1, 0.7, 0.999, 1 - 1e-9])
-    values, lost = kernel.values(c, t, epsilon)
+    values, lost = values_of(kernel, c, t, epsilon)
     bounds = kernel.bounds(c, t)
     assert kernel.at(epsilon) == epsilon + x
     for k, at in enumerate(t.tolist()):
@@ -255,7 +259,7 @@ def test_kernels_are_as_near_as_they_say(seed: int) -> None:
             not abs(exact - flint.acb(complex(values[k]).real, complex(values[k]).imag)) > lost[k]
         )
         assert not abs(exact) > bounds[k] * (1 + 1e-12)
-    values, lost = RealKernel().values(c, t, epsilon)
+    values, lost = values_of(RealKernel(), c, t, epsilon)
     for k, at in enumerate(t.tolist()):
         s = flint.acb(c, at)
         gap = abs(1 / (s * (s + 1)) - flint.acb(complex(values[k]).real, complex(values[k]).imag))

@@ -72,7 +72,7 @@ def bounded(
     done: list[Blocks] = []
     number, work = low.size, 0
     for _ in range(_ROUNDS):
-        bound, numbers = _bounds(model, c, low, high, enough.most(low, high, number))
+        bound, numbers = bounds(model, c, low, high, enough.most(low, high, number))
         work += numbers
         fine = (bound <= enough.most(low, high, number)) | (high - low <= _SHORTEST * step)
         if work > most or number > _MOST_BLOCKS:
@@ -92,9 +92,7 @@ def bounded(
     )
 
 
-def _bounds(
-    model: Model, c: float, low: Floats, high: Floats, enough: Floats
-) -> tuple[Floats, int]:
+def bounds(model: Model, c: float, low: Floats, high: Floats, enough: Floats) -> tuple[Floats, int]:
     """Bounds of |phi|, from as many losses as it takes and there is work for; and how many numbers
     that took."""
     total, left, work = np.zeros(low.size), np.arange(low.size), 0

@@ -1,4 +1,7 @@
-"""Choosing a line: its step, where it ends, which of its nodes are evaluated."""
+"""Choosing a line: its step, where it ends, which of its nodes are evaluated.
+
+No bound rests on what is chosen here: a bad choice costs width.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,25 @@ import numpy as np
 
 from interlace.core.composition.contour.blocks import WORK, Enough, bounded
 from interlace.core.composition.contour.frame import Frame
-from interlace.core.composition.contour.kernels import Kernel, LatticeKernel, RealKernel
+from interlace.core.composition.contour.gaussian import GaussianLoss
+from interlace.core.composition.contour.grid import Grid
+from interlace.core.composition.contour.kernels import LatticeKernel
 from interlace.core.composition.contour.line import Line
 from interlace.core.composition.contour.model import Model
+from interlace.core.composition.contour.reach import CLOSE, cut_of, most_nodes, reached
 from interlace.core.composition.contour.saddle import Saddle
 from interlace.core.composition.contour.values import Cumulants, Floats
 
 Shifts = tuple[tuple[float, float], ...]
 
-#: What a bound may add, relative to delta, before more work is done for it.
-_CLOSE = 1e-13
-#: The width that smoothing may bring, relative to epsilon.
+#: The width that may be left, relative to epsilon, and the shares in it of aliases and of nodes
+#: that are not evaluated. The rest is for smoothing, and for what lies beyond the end.
 PRECISION = 4e-10
-#: The main lobe ends after this many standard deviations of its Gaussian approximation; a
-#: Gaussian factor is cut where its exponent is this large.
-_LOBE, _CUT = 10.0, 30.0
-#: Most nodes of the main lobe, and most numbers for them; most blocks at first.
-_MOST_NODES, _NUMBERS, _BLOCKS = 1 << 17, 1 << 24, 1 << 18
+_ALIASES, _UNSEEN = 0.02, 0.1
+#: The main lobe ends after this many standard deviations of its Gaussian approximation.
+_LOBE = 10.0
+#: Most nodes of the main lobe, and most numbers for them.
+_MOST_NODES, _NUMBERS = 1 << 17, 1 << 24
 #: How far from c, in widths of the loss, Chernoff bounds are taken.
 _SHIFTS = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 14.0, 20.0, 30.0, 50.0)
 
@@ -33,7 +38,7 @@ def drawn(model: Model, saddle: Saddle) -> Line:
     """The line through the saddle's c."""
     frame = framed(model, saddle)
     smooth = model.smoothed(frame.variance) if frame.variance else model
-    return frame.line(smooth, _slack(saddle, frame.kernel, PRECISION) * saddle.relative)
+    return frame.line(smooth, _unseen(saddle, frame.kernel, PRECISION))
 
 
 def framed(
@@ -46,59 +51,66 @@ def framed(
     """The frame of that line, for an interval of this relative width; with ``room`` > 1 its
     period is so many times as long, for losses that will be added."""
     c = saddle.c
-    kernel, variance, end = _kernel(model, saddle, precision)
-    smooth = model.smoothed(variance) if variance else model
-    axis = smooth.cumulants(c)
-    period, shifts = _period(axis, saddle, _shifts(smooth, saddle))
+    cut = cut_of(model, saddle, _allowed(saddle, precision))
+    axis, around = model.cumulants(c), _shifts(model, saddle)
+    close = CLOSE
+    if cut.variance:
+        close = max(CLOSE, _ALIASES * _allowed(saddle, precision) / saddle.relative)
+    period, _ = _period(axis, saddle, around, close)
+    unseen = _unseen(saddle, cut.kernel, precision)
+    number = _lobe(model, axis, c, cut.end, 2 * math.pi / (period * room))
+    start = (number + 0.5) * 2 * math.pi / (period * room)
+    cut, evaluated = reached(
+        model, saddle, cut, (start, 2 * math.pi / (period * room)), unseen, work
+    )
+    smooth = model.smoothed(cut.variance) if cut.variance else model
+    axis, around = _smoothed(axis, c, around, cut.variance)
+    period, shifts = _period(axis, saddle, around, close)
     step = 2 * math.pi / (period * room)
-    if isinstance(kernel, LatticeKernel):
+    if isinstance(cut.kernel, LatticeKernel):
         # Over one period of phi, whose ends are no nodes.
-        step = 2 * end / (math.ceil(2 * end / step) | 1)
-    lobe = _LOBE / max(math.sqrt(axis.bend), 1e-9 / c)
-    nodes = min(_MOST_NODES, max(256, _NUMBERS // smooth.size))
-    number = min(math.floor(end / step), math.ceil(min(lobe / step, nodes)))
-    start = (number + 0.5) * step
+        step = 2 * cut.end / (math.ceil(2 * cut.end / step) | 1)
+    number = _lobe(smooth, axis, c, cut.end, step)
+    last = min(math.floor(min(cut.end, evaluated) / step), number + most_nodes(model, work))
+    grid = Grid.of(number + 1, last, step).plus(smooth.kinds, c) if last > number else None
+    start = (max(number, last) + 0.5) * step
     enough = Enough(
-        math.pi * _slack(saddle, kernel, precision) * saddle.relative,
-        0.05 / max(math.sqrt(axis.bend), 1e-9 / c),
+        math.pi * unseen,
+        math.pi * unseen / cut.variance if cut.variance else math.inf,
     )
     return Frame(
-        kernel,
+        cut.kernel,
         c,
         step,
-        max(start, end),
+        max(start, cut.end),
         smooth.gaussian.mu_squared,
-        variance,
+        cut.variance,
         axis,
         smooth.nodes(c, np.arange(number + 1.0) * step),
-        bounded(smooth, c, np.linspace(0.0, start, 65), start, Enough(0.0, 0.0)),
-        bounded(smooth, c, _edges(start, end, smooth.block_width, step), step, enough, work),
+        grid,
+        bounded(smooth, c, _edges(start, cut.end, smooth.block_width, step), step, enough, work),
         shifts,
     )
 
 
-def _slack(saddle: Saddle, kernel: Kernel, precision: float) -> float:
-    """What bounds of nodes that are not evaluated may add, relative to delta."""
+def _allowed(saddle: Saddle, precision: float) -> float:
+    """What may be left of delta, in units of E[e^(c(L - epsilon))]."""
+    return precision * max(saddle.c * saddle.epsilon, 1.0) * saddle.relative
+
+
+def _unseen(saddle: Saddle, kernel: object, precision: float) -> float:
+    """What bounds of nodes that are not evaluated may add, in those units."""
+    close = CLOSE * saddle.relative
     if isinstance(kernel, LatticeKernel):
-        return _CLOSE
-    return max(_CLOSE, 0.1 * precision * max(saddle.c * saddle.epsilon, 1.0))
+        return close
+    return max(close, _UNSEEN * _allowed(saddle, precision))
 
 
-def _kernel(model: Model, saddle: Saddle, precision: float) -> tuple[Kernel, float, float]:
-    """The kernel, the variance of what smooths, and the t where the integral ends."""
-    c, width = saddle.c, max(math.sqrt(saddle.bend), 1e-3 / saddle.c)
-    own = model.gaussian.mu_squared
-    allowed = precision * max(c * saddle.epsilon, 1.0) * saddle.relative
-    # A Gaussian loss of mu^2 = v adds v/2 to the mean: more than 1 is never a small change.
-    variance = min(allowed * math.sqrt(2 * math.pi) * width, 1.0)
-    farthest = _BLOCKS * model.block_width
-    variance = max(variance, 2 * _CUT / farthest**2)
-    if own >= variance:
-        return RealKernel(), 0.0, math.sqrt(2 * _CUT / own)
-    end = math.sqrt(2 * _CUT / (own + variance))
-    if model.lattice is not None and math.pi / float(model.lattice.spacing) <= 1.5 * end:
-        return LatticeKernel(model.lattice), 0.0, math.pi / float(model.lattice.spacing)
-    return RealKernel(), variance, end
+def _lobe(model: Model, axis: Cumulants, c: float, end: float, step: float) -> int:
+    """The number of the last node of the main lobe."""
+    lobe = _LOBE / max(math.sqrt(axis.bend), 1e-9 / c)
+    nodes = min(_MOST_NODES, max(256, _NUMBERS // model.size))
+    return min(math.floor(end / step), math.ceil(min(lobe / step, nodes)))
 
 
 def _shifts(model: Model, saddle: Saddle) -> Shifts:
@@ -117,9 +129,23 @@ def _shifts(model: Model, saddle: Saddle) -> Shifts:
     return tuple(found)
 
 
-def _period(axis: Cumulants, saddle: Saddle, shifts: Shifts) -> tuple[float, Shifts]:
+def _smoothed(
+    axis: Cumulants, c: float, shifts: Shifts, variance: float
+) -> tuple[Cumulants, Shifts]:
+    """The same with one more Gaussian loss."""
+    if not variance:
+        return axis, shifts
+    more = GaussianLoss(variance)
+    found = []
+    for shift, value in shifts:
+        added = more.cumulants(max(c + shift, 0.0))
+        found.append((shift, value + added.value + added.error))
+    return axis + more.cumulants(c), tuple(found)
+
+
+def _period(axis: Cumulants, saddle: Saddle, shifts: Shifts, close: float) -> tuple[float, Shifts]:
     """A period for which both sides' aliases are close to nothing, and the shifts that show it."""
-    room = -math.log(_CLOSE * saddle.relative / 4)
+    room = -math.log(close * saddle.relative / 4)
     needed = [
         min(
             ((found - axis.value - shift * saddle.epsilon + room) / abs(shift), shift, found)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interlace.core.composition.contour.blocks import Blocks
+from interlace.core.composition.contour.grid import Grid
 from interlace.core.composition.contour.kernels import Kernel, RealKernel
 from interlace.core.composition.contour.line import Line
 from interlace.core.composition.contour.model import Kind, Model
@@ -24,9 +25,9 @@ _BEYOND = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """The nodes of the main lobe on the line through ``c``, which is cut at ``end``; bounds of |phi| on blocks over the
-    lobe and beyond it, log-moments at other c, and the Gaussian losses that are in it: mu^2 in
-    all, and ``variance`` of what smooths."""
+    """The nodes of the main lobe on the line through ``c``, which is cut at ``end``, and those
+    next to it that are a ``grid``; bounds of |phi| on blocks beyond them, log-moments at other c,
+    and the Gaussian losses that are in it: mu^2 in all, and ``variance`` of what smooths."""
 
     kernel: Kernel
     c: float
@@ -36,7 +37,7 @@ class Frame:
     variance: float
     axis: Cumulants
     nodes: Nodes
-    lobe: Blocks
+    grid: Grid | None
     beyond: Blocks
     shifts: tuple[tuple[float, float], ...]
 
@@ -56,33 +57,43 @@ class Frame:
             kernel=kernel,
             axis=self.axis + kind.cumulants(self.c),
             nodes=self.nodes + kind.nodes(self.c, self.t),
-            lobe=self.lobe.narrowed(kind, self.c),
+            grid=None if self.grid is None else self.grid.plus([kind], self.c),
             beyond=self.beyond.narrowed(kind, self.c),
             shifts=tuple(shifts),
         )
 
     def line(self, model: Model | None = None, allowed: float = math.inf) -> Line:
-        """The line. With the ``model``, nodes beyond the main lobe are evaluated until what is
-        left of them adds less than ``allowed``."""
+        """The line. With the ``model``, nodes beyond the grid are evaluated until what is left of
+        them adds less than ``allowed``."""
         blocks, t, nodes = self.beyond, self.t, self.nodes
         counts = np.ceil(blocks.high / self.step) - np.ceil(blocks.low / self.step)
         weights = self.kernel.bounds(self.c, blocks.low) * (self.step / math.pi)
         shares = counts * blocks.bound * weights
+        areas = counts * blocks.bound * (self.step / math.pi)
         if model is not None:
             chosen = _largest(shares, counts * model.size, allowed)
-            far = _nodes_in(blocks.where(chosen), self.step) * self.step
-            t = np.concatenate([t, far])
-            nodes = Nodes.joined([nodes, model.nodes(self.c, far)])
-            shares = shares[~chosen]
-        tail = float(shares.sum()) * (1 + 1e-9)
+            if chosen.any():
+                far = _nodes_in(blocks.where(chosen), self.step) * self.step
+                t = np.concatenate([t, far])
+                nodes = Nodes.joined([nodes, model.nodes(self.c, far)])
+                shares, areas = shares[~chosen], areas[~chosen]
+        tail, rest = float(shares.sum()), float(areas.sum())
         if isinstance(self.kernel, RealKernel):
-            tail += _cut(self.gaussian, self.end - self.step)
-        area = (self.lobe.area + blocks.area) * (1 + 1e-9)
+            tail += cut(self.gaussian, self.end - self.step)
         if self.variance:
-            area += _rest(self.gaussian, self.end)
-        smoothing = self.variance / math.pi * math.exp(self.variance / 8) * area
+            rest += _beyond(self.gaussian, self.end - self.step)
         return Line(
-            self.kernel, self.c, self.step, self.axis, t, nodes, tail, smoothing, self.shifts
+            self.kernel,
+            self.c,
+            self.step,
+            self.axis,
+            t,
+            nodes,
+            self.grid,
+            tail * (1 + 1e-9),
+            self.variance,
+            rest * (1 + 1e-9),
+            self.shifts,
         )
 
 
@@ -104,13 +115,17 @@ def _nodes_in(blocks: Blocks, step: float) -> Floats:
     return np.asarray(start + np.arange(start.size))
 
 
-def _rest(variance: float, end: float) -> float:
-    """The integral of e^(-variance t^2/2) beyond ``end``, from above."""
-    return math.exp(-variance * (1 - CHAIN) * end * end / 2) / (variance * (1 - CHAIN) * end)
+def _beyond(variance: float, end: float) -> float:
+    """1/pi times the integral of e^(-variance t^2/2) beyond ``end``, from above."""
+    if end <= 0:
+        return math.inf
+    fall = variance * (1 - CHAIN) * end
+    return math.exp(-fall * end / 2) / fall / math.pi
 
 
-def _cut(variance: float, end: float) -> float:
-    """1/pi times the integral of e^(-variance t^2/2)/t^2 beyond ``end``."""
-    return (
-        math.exp(-variance * (1 - CHAIN) * end * end / 2) / end / math.pi if end > 0 else math.inf
-    )
+def cut(variance: float, end: float) -> float:
+    """1/pi times the integral of e^(-variance t^2/2)/t^2 beyond ``end``, from above."""
+    if end <= 0:
+        return math.inf
+    fall = variance * (1 - CHAIN) * end
+    return math.exp(-fall * end / 2) / end / math.pi * min(1.0, 1 / (fall * end))

@@ -18,13 +18,20 @@ Complexes = npt.NDArray[np.complex128]
 
 
 class Kernel(Protocol):
-    """The factor W with which delta = (1/2 pi) * integral of E[e^(s(L - at))] W(s) dt."""
+    """The factor W with which delta = (1/2 pi) * integral of E[e^(s(L - at))] W(s) dt: a sum of
+    functions of t with coefficients that may depend on epsilon."""
 
     def at(self, epsilon: Fraction) -> Fraction:
         """The point that stands for epsilon in E[e^(s(L - at))]."""
 
-    def values(self, c: float, t: Floats, epsilon: Fraction) -> tuple[Complexes, Floats]:
-        """W, and how far rounding may have moved it."""
+    def functions(self, c: float, t: Floats) -> tuple[Complexes, ...]:
+        """The functions of t."""
+
+    def coefficients(self, epsilon: Fraction) -> tuple[float, ...]:
+        """Their coefficients, none of them negative."""
+
+    def rounded(self, c: float) -> float:
+        """What rounding may have moved W by, relative to the sum of the moduli of its parts."""
 
     def bounds(self, c: float, t: Floats) -> Floats:
         """Upper bounds of |W| at all arguments >= ``t``, for every epsilon."""
@@ -37,10 +44,16 @@ class RealKernel:
     def at(self, epsilon: Fraction) -> Fraction:
         return epsilon
 
-    def values(self, c: float, t: Floats, epsilon: Fraction) -> tuple[Complexes, Floats]:
+    def functions(self, c: float, t: Floats) -> tuple[Complexes, ...]:
+        return (np.asarray(1 / ((c + 1j * t) * (c + 1 + 1j * t)), dtype=np.complex128),)
+
+    def coefficients(self, epsilon: Fraction) -> tuple[float, ...]:
         del epsilon
-        weights = np.asarray(1 / ((c + 1j * t) * (c + 1 + 1j * t)), dtype=np.complex128)
-        return weights, np.abs(weights) * CHAIN
+        return (1.0,)
+
+    def rounded(self, c: float) -> float:
+        del c
+        return CHAIN
 
     def bounds(self, c: float, t: Floats) -> Floats:
         return np.asarray(1 / (np.hypot(c, t) * np.hypot(c + 1, t)))
@@ -61,16 +74,20 @@ class LatticeKernel:
     def _distance(self, epsilon: Fraction) -> Fraction:
         return (self.lattice.largest - epsilon) % self.lattice.spacing
 
-    def values(self, c: float, t: Floats, epsilon: Fraction) -> tuple[Complexes, Floats]:
-        a, x = float(self.lattice.spacing), float(self._distance(epsilon))
-        rest = float(self.lattice.spacing - self._distance(epsilon))
-        first, second = -math.expm1(-x), -math.expm1(-rest) * math.exp(-x)
-        fall = math.exp(-c * a)
-        top = a * (first + fall * second * (np.cos(t * a) - 1j * np.sin(t * a)))
+    def functions(self, c: float, t: Floats) -> tuple[Complexes, ...]:
+        a = float(self.lattice.spacing)
         below = _one_minus_exp(c * a, t * a) * _one_minus_exp(c * a + a, t * a)
-        # The two terms of the sum may cancel: what was lost is relative to their moduli.
-        lost = (CHAIN + 4 * UNIT * c * a) * a * (first + fall * second) / np.abs(below)
-        return np.asarray(top / below), lost
+        first = np.asarray(a / below, dtype=np.complex128)
+        turned = np.cos(t * a) - 1j * np.sin(t * a)
+        return first, np.asarray(math.exp(-c * a) * turned * first)
+
+    def coefficients(self, epsilon: Fraction) -> tuple[float, ...]:
+        x = float(self._distance(epsilon))
+        rest = float(self.lattice.spacing - self._distance(epsilon))
+        return -math.expm1(-x), -math.expm1(-rest) * math.exp(-x)
+
+    def rounded(self, c: float) -> float:
+        return CHAIN + 4 * UNIT * c * float(self.lattice.spacing)
 
     def bounds(self, c: float, t: Floats) -> Floats:
         a = float(self.lattice.spacing)
@@ -78,6 +95,16 @@ class LatticeKernel:
         below = np.minimum(t * a, math.pi)
         moduli = np.abs(_one_minus_exp(c * a, below)) * np.abs(_one_minus_exp(c * a + a, below))
         return np.asarray(a * -math.expm1(-a) / moduli)
+
+
+def values(kernel: Kernel, c: float, t: Floats, epsilon: Fraction) -> tuple[Complexes, Floats]:
+    """W, and how far rounding may have moved it. The parts may cancel."""
+    parts = kernel.functions(c, t)
+    weights, moduli = np.zeros(t.shape, dtype=np.complex128), np.zeros(t.shape)
+    for k, factor in enumerate(kernel.coefficients(epsilon)):
+        weights += factor * parts[k]
+        moduli += factor * np.abs(parts[k])
+    return weights, moduli * kernel.rounded(c)
 
 
 def _one_minus_exp(x: float, y: Floats) -> Complexes:

@@ -4,12 +4,23 @@ For c > 0 and L the loss under P, with F(s) = E[e^(s(L - epsilon))] / (s(s + 1))
     delta(epsilon) = (1/2 pi) * integral of F(c + it) over t,
 and the trapezoid rule of step h gives the sum of e^(cmP) delta(epsilon + mP) over all integers m,
 P = 2 pi/h: what it adds has one sign, and Chernoff bounds it. Where L lies on a lattice of spacing
-a the integral ends at |t| = pi/a, the kernel being a geometric sum. Where it does not, one more
-Gaussian mechanism of a tiny mu^2 = v makes F fall. It adds at most E[g(L - epsilon)] to delta,
-    g(x) <= (v/2 pi)^(1/2) e^(-x/2 - x^2/2v),
-g being its profile above max(1 - e^-x, 0); the transform of the right side bounds that by an
-integral of |phi|. Nodes where |phi| is known to be small are not evaluated: their bound widens
-the enclosure, as rounding does.
+a the integral ends at |t| = pi/a, the kernel being a geometric sum.
+
+Where it does not, nothing proves that |phi| stays small for ever, and what is known of it up to
+t = T tells epsilon to some 1/T^2 at best: the loss may be one on a lattice of spacing 2 pi/T. One
+more Gaussian mechanism of mu^2 = v, some 20/T^2, makes F fall. With G(s) = e^(v(s^2 + s)/2) it
+gives the transform G(s)/(s(s + 1)) of f_v, its profile at L - epsilon, and
+    f_v - M <= max(1 - e^-x, 0) <= f_v,  M(x) = (v/2 pi)^(1/2) e^(-x/2 - x^2/2v).
+For, with 2h = v^(1/2), u = |x|/2h, n the normal density and R the Mills ratio of its tail to it,
+e^(x/2) (f_v(x) - max(1 - e^-x, 0)) = n(u) e^(-h^2/2) (R(u - h) - R(u + h)); R falls and is convex,
+so that this is >= 0 and the difference is largest at u = 0, where e^(-h^2/2) times it is
+P(|N| <= h)/n(0) <= 2h. The transform of M is v e^(v/8) G(s). So both ends are sums over the same
+nodes, with 1/(s(s + 1)) and with 1/(s(s + 1)) - v e^(v/8) in front of G; and as M > 0 the trapezoid
+rule only makes E[M(L - epsilon)] larger. A line so cut is as narrow as v times the density of L at
+epsilon, whatever the losses are.
+
+Nodes where |phi| is known to be small are not evaluated: their bound widens the enclosure, as
+rounding does.
 """
 
 from __future__ import annotations
@@ -17,10 +28,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
-from interlace.core.composition.contour.kernels import Kernel
+from interlace.core.composition.contour.grid import Grid, Weighted
+from interlace.core.composition.contour.kernels import Kernel, values
 from interlace.core.composition.contour.rounding import CHAIN, UNIT, around, summed
 from interlace.core.composition.contour.values import Cumulants, Floats, Nodes
 from interlace.core.interval import ZERO, Interval
@@ -39,10 +52,14 @@ class Line:
     axis: Cumulants
     t: Floats
     nodes: Nodes
+    grid: Grid | None
+    """Successive nodes that are not in ``t``."""
     tail: float
-    """An upper bound of step/pi times the sum of |phi W| over the nodes that are not in ``t``."""
-    smoothing: float
-    """An upper bound of what smoothing adds to delta."""
+    """An upper bound of step/pi times the sum of |phi W| over all other nodes."""
+    variance: float
+    """mu^2 of the Gaussian mechanism that is in the nodes and not in the loss."""
+    rest: float
+    """An upper bound of step/pi times the sum of |phi| over all other nodes, for that."""
     shifts: tuple[tuple[float, float], ...]
     """(c' - c, log E[e^(c'L)] + log of the most that e^(-c'x)(1 - e^-x) can be) at other c'."""
 
@@ -61,7 +78,7 @@ class Line:
         )
         most = (value + error + self.tail) * (1 + 8 * UNIT)
         least = (value - error - self.tail) * math.exp(-past) * (1 - 8 * UNIT)
-        least -= self._aliases(float(epsilon)) + self.smoothing
+        least -= self._aliases(float(epsilon)) + self.added(epsilon)
         # What is not a number bounds nothing.
         high = _logarithm(most, 1) + exponent - past + lost if most > 0 else 0.0
         low = _logarithm(least, -1) + exponent - lost if least > 0 else -math.inf
@@ -81,16 +98,59 @@ class Line:
     def _sum(self, epsilon: Fraction) -> tuple[float, float]:
         """step/2 pi times the sum over all nodes, in units of e^(K(c) - c at), and its error."""
         at = float(self.kernel.at(epsilon))
-        weights, blurred = self.kernel.values(self.c, self.t, epsilon)
-        moduli = np.exp(self.nodes.log_modulus) * (self.step / math.pi)
-        moduli[0] /= 2  # t = 0 occurs once, all others twice.
+        weights, blurred = values(self.kernel, self.c, self.t, epsilon)
+        moduli = self._moduli
         sizes = moduli * np.abs(weights)
         turn = self.nodes.phase - self.t * at + np.angle(weights)
+        value = float(sizes @ np.cos(turn))
+        error = float(sizes @ self._lost(at) + 2 * (moduli @ blurred))
+        error += float(sizes.sum()) * summed(sizes.size)
+        if self._weighted is None:
+            return value, error
+        factors = self.kernel.coefficients(epsilon)
+        far = self._weighted.sums(at, range(len(factors)))
+        for factor, (more, lost) in zip(factors, far, strict=True):
+            value, error = value + factor * more, error + factor * lost
+        return value, error * (1 + CHAIN) + CHAIN * abs(value)
+
+    def added(self, epsilon: Fraction) -> float:
+        """An upper bound of what smoothing adds to delta, of E[M(L - epsilon)], in units of
+        e^(K(c) - c epsilon)."""
+        if not self.variance:
+            return 0.0
+        at = float(epsilon)
+        value = float(self._moduli @ np.cos(self.nodes.phase - self.t * at))
+        error = float(self._moduli @ self._lost(at))
+        error += float(self._moduli.sum()) * summed(self.t.size)
+        if self._weighted is not None:
+            ((more, lost),) = self._weighted.sums(at, [-1])
+            value, error = value + more, error + lost
+        most = abs(value) * (1 + CHAIN) + error + self.rest
+        return self.variance * math.exp(self.variance / 8) * most * (1 + CHAIN)
+
+    @cached_property
+    def _moduli(self) -> Floats:
+        """step/2 pi times |phi|, of both signs of t together."""
+        moduli = np.exp(self.nodes.log_modulus) * (self.step / math.pi)
+        moduli[:1] /= 2  # t = 0 occurs once, all others twice.
+        return np.asarray(moduli)
+
+    def _lost(self, at: float) -> Floats:
+        """The relative errors of phi e^(-it at)."""
         error = self.nodes.error + CHAIN * (1 + np.abs(self.nodes.phase) + self.t * abs(at))
         # |e^(x + iy) - 1| <= e^(2 max) - 1; beyond, two numbers of about that modulus.
-        lost = sizes @ np.where(error < _FAR_OFF, np.expm1(2 * np.minimum(error, 1.0)), 2.5)
-        lost += 2 * (moduli @ blurred)
-        return float(sizes @ np.cos(turn)), float(lost + sizes.sum() * summed(sizes.size))
+        lost = np.where(error < _FAR_OFF, np.expm1(2 * np.minimum(error, 1.0)), 2.5)
+        return np.asarray(lost)
+
+    @cached_property
+    def _weighted(self) -> Weighted | None:
+        if self.grid is None:
+            return None
+        t, scale = self.grid.t, self.step / math.pi
+        functions = [f * scale for f in self.kernel.functions(self.c, t)]
+        if self.variance:
+            functions.append(np.full(t.shape, scale, dtype=np.complex128))
+        return self.grid.weighted(functions, self.kernel.rounded(self.c) + CHAIN)
 
     def _aliases(self, epsilon: float) -> float:
         """An upper bound of what the trapezoid rule adds, in units of e^(K(c) - c epsilon)."""

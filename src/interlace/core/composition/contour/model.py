@@ -72,6 +72,12 @@ class Model:
     def size(self) -> int:
         return self.responses.size + sum(k.size for k in self.others) + 1
 
+    @property
+    def kinds(self) -> list[Kind]:
+        """All losses, none of them compressed."""
+        found: list[Kind] = [self.responses, *self.others]
+        return [*found, self.gaussian] if self.gaussian.mu_squared else found
+
     def cumulants(self, c: float) -> Cumulants:
         responses, gap = self._standing_in(c + 0.5)
         total = responses.cumulants(c) + self.gaussian.cumulants(c)

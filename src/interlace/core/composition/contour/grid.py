@@ -1,0 +1,163 @@
+"""Very many successive nodes: phi as a number, not as its logarithm.
+
+Few losses let |phi| fall so little that every node up to the end of the line counts. With
+t = a + b, a the first node of a row and b the place in it, e^(ixt) = e^(ixa) e^(ixb): functions
+of t that are sums of a few exponentials are products of two narrow matrices, and the sum of
+phi(t) W(t) e^(-it at) over all nodes is a product of a matrix with two vectors. No sine is taken
+node by node. Errors are absolute: |phi| of one loss is at most 1, so that where each factor is
+within e_i of the true one the product is within prod(1 + e_i) - 1 <= e^(sum e_i) - 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from interlace.core.composition.contour.responses import Responses
+from interlace.core.composition.contour.rounding import CHAIN, UNIT, summed
+from interlace.core.composition.contour.values import Floats
+
+if TYPE_CHECKING:
+    from interlace.core.composition.contour.model import Kind
+
+Complexes = npt.NDArray[np.complex128]
+
+#: How many losses are multiplied out into exponentials at once.
+_TOGETHER = 3
+#: Beyond this error a node is only known to be at most 1.
+_LOST = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """phi at the nodes ``row`` + ``place``, all pairs, and the sum of the absolute errors of its
+    factors. Of the last row only as many places count as make ``size`` nodes in all."""
+
+    row: Floats
+    place: Floats
+    size: int
+    phi: Complexes
+    error: Floats
+
+    @classmethod
+    def of(cls, first: int, last: int, step: float) -> Grid:
+        """Of no loss, at the nodes number ``first`` to ``last``."""
+        size = last + 1 - first
+        places = max(1, math.isqrt(size))
+        rows = -(-size // places)
+        phi = np.ones((rows, places), dtype=np.complex128)
+        phi.ravel()[size:] = 0
+        return cls(
+            (first + np.arange(float(rows)) * places) * step,
+            np.arange(float(places)) * step,
+            size,
+            phi,
+            np.zeros((rows, places)),
+        )
+
+    @property
+    def t(self) -> Floats:
+        return np.asarray(np.add.outer(self.row, self.place))
+
+    def plus(self, kinds: Sequence[Kind], c: float) -> Grid:
+        """With more losses, under the law tilted by ``c``."""
+        phi, error = self.phi.copy(), self.error.copy()
+        for kind in kinds:
+            if isinstance(kind, Responses):
+                self._times(kind, c, phi, error)
+            elif kind.size:
+                nodes = kind.nodes(c, self.t.ravel())
+                known = nodes.error < _LOST
+                modulus = np.exp(np.minimum(nodes.log_modulus, 0.0))
+                turned = np.where(known, modulus, 0.0) * _turned(nodes.phase)
+                phase = CHAIN * (1 + np.abs(nodes.phase) + np.abs(nodes.log_modulus))
+                # |e^z - 1| <= e^|z| - 1, z off by twice the error.
+                lost = np.expm1(2 * np.where(known, nodes.error, 0.0)) + phase
+                lost = np.where(known, modulus * lost, modulus * (1 + CHAIN))
+                phi *= turned.reshape(phi.shape)
+                error += lost.reshape(phi.shape)
+        return replace(self, phi=phi, error=error)
+
+    def _times(self, losses: Responses, c: float, phi: Complexes, error: Floats) -> None:
+        """cos(x) + i tau sin(x) = ((1 + tau)/2) e^(ix) + ((1 - tau)/2) e^(-ix), x = epsilon t."""
+        epsilon, count = losses.epsilon, losses.count
+        down = 1 / (1 + np.exp(np.minimum(2 * epsilon * (c + 0.5), 700.0)))
+        once = np.flatnonzero(count == 1)
+        for i in range(0, once.size, _TOGETHER):
+            phi *= self._factor(epsilon[once[i : i + _TOGETHER]], down[once[i : i + _TOGETHER]])
+        for i in np.flatnonzero(count != 1).tolist():
+            phi *= _power(self._factor(epsilon[i : i + 1], down[i : i + 1]), int(count[i]))
+        # Both exponentials' arguments are off by some roundings of x; and a power by n times that.
+        error += float(count.sum()) * CHAIN * 2
+        error += self.t * (float(epsilon @ count) * 16 * UNIT * (1 + 1e-9))
+
+    def _factor(self, epsilon: Floats, down: Floats) -> Complexes:
+        place, weight = np.zeros(1), np.ones(1)
+        for e, q in zip(epsilon.tolist(), down.tolist(), strict=True):
+            place = np.concatenate([place + e, place - e])
+            weight = np.concatenate([weight * (1 - q), weight * q])
+        rows = _turned(np.outer(self.row, place)) * weight
+        return np.asarray(rows @ _turned(np.outer(place, self.place)))
+
+    def weighted(self, weights: Sequence[Complexes], rounded: float) -> Weighted:
+        """Ready for sums with each of these functions of t, known up to a relative error."""
+        t = self.t
+        lost = np.where(self.error < _LOST, np.expm1(np.minimum(self.error, 1.0)), 2.0)
+        lost.ravel()[self.size :] = 0
+        tables, errors = [], []
+        for weight in weights:
+            table = self.phi * weight
+            tables.append(table)
+            moduli = np.abs(table)
+            summing = rounded + CHAIN + summed(4 * sum(table.shape))
+            errors.append(
+                (
+                    float((lost * np.abs(weight)).sum() + moduli.sum() * summing) * (1 + 1e-9),
+                    float((moduli * t).sum()) * 16 * UNIT * (1 + 1e-9),
+                )
+            )
+        return Weighted(self.row, self.place, tuple(tables), tuple(errors))
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """phi W at the nodes ``row`` + ``place``, for some W; and of each what rounding may move its
+    sum by: in any case, and for each unit of |at|."""
+
+    row: Floats
+    place: Floats
+    tables: tuple[Complexes, ...]
+    errors: tuple[tuple[float, float], ...]
+
+    def sums(self, at: float, which: Sequence[int]) -> list[tuple[float, float]]:
+        """The real parts of the sums of phi W e^(-it at), each with a bound of its error."""
+        rows, places = _turned(-self.row * at), _turned(-self.place * at)
+        found = []
+        for k in which:
+            fixed, growing = self.errors[k]
+            value = float((rows @ (self.tables[k] @ places)).real)
+            found.append((value, fixed + growing * abs(at)))
+        return found
+
+
+def _turned(x: Floats) -> Complexes:
+    found = np.empty(x.shape, dtype=np.complex128)
+    found.real, found.imag = np.cos(x), np.sin(x)
+    return found
+
+
+def _power(base: Complexes, exponent: int) -> Complexes:
+    """By squarings: each loses some units."""
+    found = np.ones_like(base)
+    while exponent:
+        if exponent & 1:
+            found *= base
+        exponent >>= 1
+        if exponent:
+            base = base * base
+    return found
