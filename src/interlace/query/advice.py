@@ -78,7 +78,9 @@ ADVICE = {
     **dict.fromkeys(("function PERCENTILE_CONT", "function PERCENTILE_DISC"), _QUANTILE),
     **dict.fromkeys(("function MEAN",), "write AVG(e)"),
     **dict.fromkeys(("function LEAST", "function GREATEST"), "write CLAMP(e, lower, upper)"),
-    **dict.fromkeys(("function ROUND", "function FLOOR", "function CEIL"), "write BUCKET(e, width)"),
+    **dict.fromkeys(
+        ("function ROUND", "function FLOOR", "function CEIL"), "write BUCKET(e, width)"
+    ),
     **dict.fromkeys((f"operator {sign}" for sign in ARITHMETIC), _NO_ARITHMETIC),
 }
 

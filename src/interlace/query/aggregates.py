@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from sqlglot import expressions as exp
 
-from interlace.query import estimates, terms
+from interlace.query import estimates, making
 from interlace.query.advice import advice_for
 from interlace.query.columns import Boolean, Day
 from interlace.query.estimates import Mean
@@ -68,7 +68,9 @@ class Aggregates:
 
     def _count(self, node: exp.Expr, name: str | None) -> Item:
         kind = self._counted(node)
-        text = "COUNT(*)" if kind == "rows" else f"COUNT(DISTINCT {quoted(self._scope.dataset.unit)})"
+        text = (
+            "COUNT(*)" if kind == "rows" else f"COUNT(DISTINCT {quoted(self._scope.dataset.unit)})"
+        )
         return self._cell(text, name, self._part(kind))
 
     def _counted(self, node: exp.Expr) -> Kind:
@@ -97,7 +99,9 @@ class Aggregates:
         if is_number(term) or isinstance(term.kind, Boolean):
             return term
         raise self._source.refuse(
-            node, f"{what} of {construct_of(node)}", f"is {named(term.kind)}, and a number is needed"
+            node,
+            f"{what} of {construct_of(node)}",
+            f"is {named(term.kind)}, and a number is needed",
         )
 
     def _mean(self, node: exp.Expr, name: str | None) -> Item:
@@ -120,7 +124,7 @@ class Aggregates:
         called = ("STDDEV" if root else "VAR") + ("_SAMP" if sample else "_POP")
         text = f"{called}({self._write.term(term)})"
         try:
-            squares = self._part("sum", terms.times(term, term))
+            squares = self._part("sum", making.times(term, term))
         except TermError as error:
             raise self._source.refuse(node, called, str(error)) from None
         mean = self._mean_of(term, "")
@@ -137,7 +141,9 @@ class Aggregates:
         term = self._expressions.term(node.this)
         day = isinstance(term.kind, Day)
         if not day and not is_number(term):
-            raise self._source.refuse(node, "QUANTILE", f"is of numbers and days, not of {named(term.kind)}")
+            raise self._source.refuse(
+                node, "QUANTILE", f"is of numbers and days, not of {named(term.kind)}"
+            )
         codes = public_codes(term, self._where, MOST_VALUES)
         if codes is None:
             raise self._source.refuse(
@@ -215,7 +221,7 @@ def terms_text(value: Fraction) -> str:
     >>> terms_text(Fraction(-5, 2))
     '-2.5'
     """
-    found = terms.literal(value)
+    found = making.literal(value)
     return found.kind.show(found.code)
 
 

@@ -7,14 +7,13 @@ from fractions import Fraction
 
 from sqlglot import expressions as exp
 
-from interlace.core.errors import QueryRefused
-from interlace.query import predicates, terms
+from interlace.query import making, predicates
 from interlace.query.advice import CONDITION
 from interlace.query.columns import Boolean, Category, Column, Day, Integer
 from interlace.query.expressions import Expressions, named
 from interlace.query.predicates import Always, Predicate, Ranges
 from interlace.query.scope import Scope, listing, same_codes
-from interlace.query.terms import Difference, Term, TermError, is_number
+from interlace.query.terms import Difference, Ref, Term, TermError, is_number
 from interlace.query.tree import construct_of
 from interlace.query.values import Constant, MismatchError
 
@@ -73,8 +72,14 @@ class Conditions:
             self._check_order(node, left)
         if isinstance(right, Term):
             return self._between_terms(node, left, operator, right)
-        place = self._place(left, right, node)
+        place = self._place(left, right, self._constant_of(node))
         return predicates.within(left, predicates.comparison(operator, place, left.kind.codes))
+
+    def _constant_of(self, node: exp.Expr) -> exp.Expr:
+        """The side of a comparison that is a constant, the right one first."""
+        right: exp.Expr = node.args["expression"]
+        found = isinstance(self.expressions.read(right), Term)
+        return node.this if found else right
 
     def _constants(
         self, node: exp.Expr, left: Constant, operator: str, right: Constant
@@ -142,31 +147,41 @@ class Conditions:
         value = self.expressions.read(node)
         if isinstance(value, Term):
             raise self._source.refuse(node, construct_of(node), f"is not a constant: {CONDITION}")
-        return self._place(term, value, around)
+        return self._place(term, value, node, around)
 
     def _place(
-        self, term: Term, value: Constant, around: exp.Expr, *, listed: bool = True
+        self,
+        term: Term,
+        value: Constant,
+        node: exp.Expr,
+        around: exp.Expr | None = None,
+        *,
+        listed: bool = True,
     ) -> Fraction:
         kind = term.kind
         try:
             return kind.place(value)
         except MismatchError as error:
             raise self._source.refuse(
-                around, "comparison", f"needs {error.expected}"
+                node, f"comparison with {_titled(term)}", f"needs {error.expected}", around
             ) from None
         except KeyError:
             assert isinstance(kind, Category)
             if not listed:
                 return Fraction(-1)
             raise self._source.refuse(
-                around, "text that is not listed", f"the column lists {listing(kind.values)}"
+                node, f"text that {_titled(term)} does not list", f"it lists {listing(kind.values)}"
             ) from None
 
     def _check_order(self, node: exp.Expr, term: Term) -> None:
         if not term.kind.ordered:
             raise self._source.refuse(
-                node, f"order of {named(term.kind)}", "has no order: use =, <> or IN"
+                node, f"order of {_titled(term)}", "its values have no order: use =, <> or IN"
             )
+
+
+def _titled(term: Term) -> str:
+    return repr(term.name) if isinstance(term, Ref) else named(term.kind)
 
 
 def _apart(left: Term, right: Term) -> Term | None:
@@ -174,9 +189,9 @@ def _apart(left: Term, right: Term) -> Term | None:
     an order; None for two that do not compare."""
     kinds: tuple[Column, Column] = left.kind, right.kind
     if is_number(left) and is_number(right):
-        return terms.minus(left, right)
+        return making.minus(left, right)
     if all(isinstance(kind, Day) for kind in kinds):
-        return terms.minus(left, right)
+        return making.minus(left, right)
     if not all(isinstance(kind, Category | Boolean) for kind in kinds) or not same_codes(*kinds):
         return None
     first, second = sorted((left, right), key=repr)

@@ -57,7 +57,5 @@ def _date(node: exp.Expr, source: Source) -> datetime.date:
     source.expect(literal, exp.Literal, "this", "is_string")
     day = read_day(str(literal.this))
     if day is None:
-        raise source.refuse(
-            node, "DATE", "is no day of the calendar: write DATE '2024-01-31'"
-        )
+        raise source.refuse(node, "DATE", "is no day of the calendar: write DATE '2024-01-31'")
     return day

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 
-from interlace.query.columns import Day, Integer
-from interlace.query.terms import PartOf, Term, Truncated, day_kind
+from interlace.query.columns import Integer
+from interlace.query.making import day_kind
+from interlace.query.terms import PartOf, Term, Truncated
 from interlace.query.values import day_number, day_of
 
 PARTS = ("year", "quarter", "month", "day", "isodow")
@@ -17,6 +18,7 @@ def part_of(part: str, term: Term) -> PartOf:
     """A part of a day, as a number with public bounds.
 
     >>> from interlace.query.terms import Ref
+    >>> from interlace.query.columns import Day
     >>> part_of("year", Ref("t", "d", Day("2019-05-01", "2024-02-01"))).kind
     Integer(lower=2019, upper=2024, missing='drop', out_of_range='clamp')
     """

@@ -24,6 +24,8 @@ _MORE = 4
 
 
 class Estimate(NamedTuple):
+    """An item's value and the interval around it."""
+
     value: Value
     interval: tuple[Value, Value]
 

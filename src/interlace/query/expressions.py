@@ -9,7 +9,7 @@ from fractions import Fraction
 from sqlglot import expressions as exp
 
 from interlace.core.errors import ParameterError, QueryRefused
-from interlace.query import days, terms
+from interlace.query import days, making
 from interlace.query.advice import EXPRESSION, SINGLE_QUOTES, advice_for
 from interlace.query.columns import Boolean, Category, Column, Day
 from interlace.query.constants import constant
@@ -19,7 +19,11 @@ from interlace.query.terms import Literal, Term, TermError, Truth, is_number
 from interlace.query.tree import construct_of
 from interlace.query.values import Constant, MismatchError, day_number
 
-_ARITHMETIC = {exp.Add: terms.plus, exp.Sub: terms.minus, exp.Mul: terms.times}
+_ARITHMETIC: dict[type[exp.Expr], Callable[[Term, Term], Term]] = {
+    exp.Add: making.plus,
+    exp.Sub: making.minus,
+    exp.Mul: making.times,
+}
 _PARTS: dict[type[exp.Expr], str] = {
     exp.Year: "year", exp.Quarter: "quarter", exp.Month: "month", exp.Day: "day",
     exp.DayOfWeekIso: "isodow",
@@ -61,14 +65,18 @@ class Expressions:
         """The term of a number. Raises QueryRefused for anything else."""
         term = self.term(node)
         if not is_number(term):
-            raise self._source.refuse(node, construct_of(node), f"is {named(term.kind)}, and a number is needed")
+            raise self._source.refuse(
+                node, construct_of(node), f"is {named(term.kind)}, and a number is needed"
+            )
         return term
 
     def day(self, node: exp.Expr) -> Term:
         """The term of a day. Raises QueryRefused for anything else."""
         term = self.term(node)
         if not isinstance(term.kind, Day):
-            raise self._source.refuse(node, construct_of(node), f"is {named(term.kind)}, and a day is needed")
+            raise self._source.refuse(
+                node, construct_of(node), f"is {named(term.kind)}, and a day is needed"
+            )
         return term
 
     def literal(self, value: Constant, node: exp.Expr) -> Literal:
@@ -77,7 +85,7 @@ class Expressions:
             if isinstance(value, bool):
                 return Literal(int(value), Boolean())
             if isinstance(value, Fraction):
-                return terms.literal(value)
+                return making.literal(value)
             if isinstance(value, datetime.date):
                 return Literal(day_number(value), Day(value, value))
             return Literal(0, Category([value]))
@@ -97,7 +105,7 @@ class Expressions:
             return self._case(node)
         if kind is exp.Abs:
             self._source.expect(node, exp.Abs, "this")
-            return terms.absolute(self.number(node.this))
+            return making.absolute(self.number(node.this))
         if kind in CONDITIONS:
             return Truth(self._condition(node))
         return self._of_day(node)
@@ -125,14 +133,16 @@ class Expressions:
         self, node: exp.Expr, left: Term | Constant, right: Term | Constant
     ) -> Term | Constant:
         if isinstance(left, Fraction) and isinstance(right, Fraction):
-            return {exp.Add: left + right, exp.Sub: left - right, exp.Mul: left * right}[type(node)]
+            return _of_constants(node, left, right)
         sides = [
             side if isinstance(side, Term) else self.literal(side, node) for side in (left, right)
         ]
         kinds = [side.kind for side in sides]
         days_apart = type(node) is exp.Sub and all(isinstance(kind, Day) for kind in kinds)
         if not days_apart and not all(map(is_number, sides)):
-            wrong = next(kind for kind, side in zip(kinds, sides, strict=True) if not is_number(side))
+            wrong = next(
+                kind for kind, side in zip(kinds, sides, strict=True) if not is_number(side)
+            )
             raise self._source.refuse(
                 node,
                 "arithmetic",
@@ -155,9 +165,10 @@ class Expressions:
         found = [self.read(item) for item in (*results, node.args["default"])]
         days_among = any(isinstance(item, Term) and isinstance(item.kind, Day) for item in found)
         branches = [
-            item if isinstance(item, Term) else self._branch(item, days_among, node) for item in found
+            item if isinstance(item, Term) else self._branch(item, days_among, node)
+            for item in found
         ]
-        return terms.chosen(list(zip(whens, branches[:-1], strict=True)), branches[-1])
+        return making.chosen(list(zip(whens, branches[:-1], strict=True)), branches[-1])
 
     def _branch(self, value: Constant, day: bool, node: exp.Expr) -> Term:
         if day and isinstance(value, str):
@@ -176,7 +187,9 @@ class Expressions:
             self._source.expect(node, exp.TimestampTrunc, "this", "unit")
             period = str(node.args["unit"].this).lower()
             if period not in days.PERIODS:
-                raise self._source.refuse(node, "DATE_TRUNC", f"takes one of {', '.join(days.PERIODS)}")
+                raise self._source.refuse(
+                    node, "DATE_TRUNC", f"takes one of {', '.join(days.PERIODS)}"
+                )
             return days.truncated(period, self.day(node.this))
         if type(node) is exp.Anonymous:
             return self._function(node)
@@ -193,14 +206,16 @@ class Expressions:
         name, arguments = str(node.this).upper(), node.expressions
         if name == "CLAMP" and len(arguments) == 3:
             lower, upper = (self.bound(item) for item in arguments[1:])
-            return terms.clamped(self.number(arguments[0]), lower, upper)
+            return making.clamped(self.number(arguments[0]), lower, upper)
         if name == "BUCKET" and len(arguments) in (2, 3):
             return self._bucket(node, arguments)
         if name == "DATE_PART" and len(arguments) == 2:
             part = constant(arguments[0], self._source)
             return self._part(node, part if isinstance(part, str) else "", arguments[1])
         construct = f"function {name}"
-        raise self._source.refuse(node, construct, f"is not one of these, or has other arguments: {EXPRESSION}")
+        raise self._source.refuse(
+            node, construct, f"is not one of these, or has other arguments: {EXPRESSION}"
+        )
 
     def bound(self, node: exp.Expr) -> Fraction:
         """A constant number. Raises QueryRefused for anything else."""
@@ -217,12 +232,14 @@ class Expressions:
             origin = self._origin(arguments) if len(arguments) > 2 else 0
             if width.denominator != 1:
                 raise self._source.refuse(node, "BUCKET", "its width must be whole days")
-            return terms.bucketed(term, int(width), origin)
+            return making.bucketed(term, int(width), origin)
         if not is_number(term):
-            raise self._source.refuse(node, "BUCKET", f"is of numbers and days, not of {named(term.kind)}")
+            raise self._source.refuse(
+                node, "BUCKET", f"is of numbers and days, not of {named(term.kind)}"
+            )
         start = self.bound(arguments[2]) if len(arguments) > 2 else Fraction(0)
-        term, wide, first = terms.aligned([term, terms.literal(width), terms.literal(start)])
-        return terms.bucketed(term, wide.kind.codes[0], first.kind.codes[0])
+        term, wide, first = making.aligned([term, making.literal(width), making.literal(start)])
+        return making.bucketed(term, wide.kind.codes[0], first.kind.codes[0])
 
     def _origin(self, arguments: list[exp.Expr]) -> int:
         value = self.read(arguments[2])
@@ -234,6 +251,12 @@ class Expressions:
 
     def _refusal_of_origin(self, node: exp.Expr) -> QueryRefused:
         return self._source.refuse(node, "BUCKET", "of a day starts at a day: DATE '2024-01-31'")
+
+
+def _of_constants(node: exp.Expr, left: Fraction, right: Fraction) -> Fraction:
+    if type(node) is exp.Mul:
+        return left * right
+    return left + right if type(node) is exp.Add else left - right
 
 
 def _problem(error: Exception) -> str:

@@ -12,11 +12,9 @@ from interlace.query.schema import Table
 from interlace.query.terms import (
     Bucketed,
     Chosen,
-    Clamped,
     Difference,
     Literal,
     Minus,
-    PartOf,
     Plus,
     Ref,
     Term,
@@ -59,9 +57,7 @@ def public_codes(term: Term, where: Predicate, most: int = MOST_KEYS) -> tuple[i
     if isinstance(term, Bucketed | Truncated | Chosen):
         codes = _listed(term, most)
         # If none is left there is still a table, of zeros.
-        return codes and (
-            tuple(c for c in codes if any(a <= c <= b for a, b in ranges)) or codes
-        )
+        return codes and (tuple(c for c in codes if any(a <= c <= b for a, b in ranges)) or codes)
     if sum(high - low + 1 for low, high in ranges) > most:
         return None
     return tuple(code for low, high in ranges for code in range(low, high + 1))

@@ -22,7 +22,7 @@ from interlace.query.conditions import Conditions
 from interlace.query.keys import MOST_KEYS, Key, public_codes
 from interlace.query.plan import Item, Plan
 from interlace.query.predicates import Always, Predicate
-from interlace.query.schema import Dataset
+from interlace.query.schema import Dataset, PublicTable, Table
 from interlace.query.scope import Scope
 from interlace.query.screen import DIALECT, position, screened
 from interlace.query.terms import Ref, Term
@@ -54,7 +54,7 @@ def parse(sql: str, dataset: Dataset) -> Plan:
 
 def declared_names(dataset: Dataset) -> set[str]:
     """All names of a declaration, which may look like keywords."""
-    tables = [*dataset.tables, *dataset.public]
+    tables: list[Table | PublicTable] = [*dataset.tables, *dataset.public]
     names = {dataset.unit, *(table.name for table in tables)}
     return names | {column for table in tables for column, _ in table.columns}
 
@@ -105,7 +105,12 @@ class _Reading:
         self._check_names([*(name for name, _ in named), *(item.column.name for item in items)])
         try:
             return Plan(
-                self._dataset, self._scope.joined, where, named, tuple(aggregates.parts), tuple(items)
+                self._dataset,
+                self._scope.joined,
+                where,
+                named,
+                tuple(aggregates.parts),
+                tuple(items),
             )
         except ParameterError as error:
             problem = str(error).removeprefix(f"{error.name}: ")

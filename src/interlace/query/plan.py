@@ -6,18 +6,19 @@ that mean the same in one column give one plan, and ``text`` is its identity.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 from interlace.core.errors import ParameterError
-from interlace.core.queries import Sensitivity
+from interlace.core.queries import Sensitivity, Shares
+from interlace.query.estimates import Column
 from interlace.query.joins import Joined
 from interlace.query.keys import MOST_KEYS, Key
 from interlace.query.parts import Part
 from interlace.query.predicates import Predicate
 from interlace.query.schema import Dataset
 from interlace.query.shape import KeyColumn, Shape
-from interlace.query.estimates import Column
 from interlace.query.text import sql_of
 
 #: No dataset may hold more units (registration refuses it), and no plan may move by more for
@@ -92,7 +93,7 @@ class Plan:
         )
 
     @property
-    def shares(self) -> tuple[tuple[int, Sensitivity], ...]:
+    def shares(self) -> Shares:
         """Of each part its number of cells and its sensitivity: each gets noise of its own scale."""
         return tuple((part.size, part.sensitivity) for part in self.parts)
 
@@ -110,9 +111,7 @@ class Plan:
     def shape(self) -> Shape:
         """How its numbers become the table that an analyst sees."""
         keys = tuple(KeyColumn.of(name, key) for name, key in self.keys)
-        groups = 1
-        for key in keys:
-            groups *= len(key.codes)
+        groups = math.prod(len(key.codes) for key in keys)
         return Shape(
             keys,
             tuple(part.size // groups for part in self.parts),

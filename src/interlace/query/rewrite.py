@@ -49,12 +49,16 @@ def rewrite(plan: Plan, dialect: str, catalog: str | None = None) -> list[Statem
     for place, part in enumerate(plan.parts):
         groups.setdefault(part.keys, []).append(place)
     return [
-        Statement(_statement(plan, keys, [plan.parts[i] for i in places], dialect, catalog), tuple(places))
+        Statement(
+            _statement(plan, keys, [plan.parts[i] for i in places], dialect, catalog), tuple(places)
+        )
         for keys, places in groups.items()
     ]
 
 
-def assembled(plan: Plan, results: Iterable[tuple[Statement, Sequence[Sequence[int]]]]) -> tuple[int, ...]:
+def assembled(
+    plan: Plan, results: Iterable[tuple[Statement, Sequence[Sequence[int]]]]
+) -> tuple[int, ...]:
     """The plan's cells from the rows that each statement gave; 0 for groups without rows."""
     cells: list[dict[tuple[int, ...], int]] = [{} for _ in plan.parts]
     for statement, rows in results:
@@ -86,9 +90,7 @@ def _statement(
     if not any(part.per_unit for part in parts):
         numbers = [_added(terms, part) for part in parts]
         return _grouped(rows.select(*groups, *numbers, copy=False), len(keys)).sql(dialect)
-    named = [
-        exp.alias_(_added(terms, part), f"a{i}", quoted=True) for i, part in enumerate(parts)
-    ]
+    named = [exp.alias_(_added(terms, part), f"a{i}", quoted=True) for i, part in enumerate(parts)]
     unit = column(names.tables[plan.joined.tables[0].name], UNIT)
     rows = _grouped(rows.select(*groups, *named, copy=False), len(keys)).group_by(unit, copy=False)
     again = [column(_UNITS, f"g{i}") for i in range(len(keys))]
@@ -100,9 +102,7 @@ def _statement(
     return _grouped(outer, len(keys)).sql(dialect)
 
 
-def _rows(
-    plan: Plan, names: Names, terms: Terms, part: Part, catalog: str | None
-) -> exp.Select:
+def _rows(plan: Plan, names: Names, terms: Terms, part: Part, catalog: str | None) -> exp.Select:
     """The joined rows that count."""
     first, *others = plan.joined.tables
     rows = exp.select().from_(_stored(names.tables[first.name], catalog), copy=False)
@@ -114,7 +114,11 @@ def _rows(
     for lookup in plan.joined.lookups:
         name = names.tables[lookup.public.name]
         key = column(name, names.columns[lookup.public.name, lookup.public.key])
-        rows = rows.join(_stored(name, catalog), on=exp.EQ(this=terms.term(lookup.by), expression=key), copy=False)
+        rows = rows.join(
+            _stored(name, catalog),
+            on=exp.EQ(this=terms.term(lookup.by), expression=key),
+            copy=False,
+        )
     conditions = [*_bounds(plan, names, part), terms.condition(plan.where)]
     for condition in conditions:
         if condition is not None:

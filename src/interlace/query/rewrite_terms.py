@@ -35,20 +35,24 @@ _MONDAY = 4 - 7 * 110_000
 
 
 def integer(value: int) -> exp.Expr:
+    """A constant; its type is the engine's choice."""
     literal = exp.Literal.number(abs(value))
     return exp.Neg(this=literal) if value < 0 else literal
 
 
 def column(table: str, name: str) -> exp.Expr:
+    """A stored column."""
     return exp.column(name, table=table, quoted=True)
 
 
 def least(of: exp.Expr, most: exp.Expr) -> exp.Expr:
+    """The smaller of two numbers."""
     # LEAST and GREATEST skip NULL in some engines and not in others: here it cannot occur.
     return exp.Least(this=of, expressions=[most], ignore_nulls=True)
 
 
 def greatest(of: exp.Expr, least_: exp.Expr) -> exp.Expr:
+    """The larger of two numbers."""
     return exp.Greatest(this=of, expressions=[least_], ignore_nulls=True)
 
 
@@ -100,8 +104,10 @@ class Terms:
             case Truncated("week"):
                 return _floored(inner, 7, bucket(term.of.kind.codes[0], 7, _MONDAY))
             case Truncated(period):
-                unit = exp.Literal.string(period)
-                first = exp.cast(exp.DateTrunc(this=_date(inner), unit=unit), exp.DataType.Type.DATE)
+                first = exp.cast(
+                    exp.TimestampTrunc(this=_date(inner), unit=exp.var(period.upper())),
+                    exp.DataType.Type.DATE,
+                )
                 return long(exp.Sub(this=first, expression=_day_zero()))
 
     def truth(self, where: Predicate) -> exp.Expr:

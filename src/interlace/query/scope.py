@@ -54,15 +54,13 @@ class Scope:
         source.expect(node.this, exp.Identifier, "this", "quoted")
         if source.starts_with(node.this, "'"):
             raise source.refuse(node, "text in place of a table", "name a declared table")
-        known = [*self.dataset.tables, *self.dataset.public]
+        known: list[Table | PublicTable] = [*self.dataset.tables, *self.dataset.public]
         name = find([table.name for table in known], node.this)
         table = next((table for table in known if table.name == name), None)
         if table is None:
-            raise source.refuse(
-                node,
-                "unknown table",
-                f"dataset {self.dataset.name!r} has {listing([item.name for item in known])}",
-            )
+            listed = listing([item.name for item in known])
+            reason = f"dataset {self.dataset.name!r} has {listed}"
+            raise source.refuse(node, "unknown table", reason)
         if table in (item for _, item in self.tables):
             raise source.refuse(node, "table joined to itself", "name each table once")
         alias = self._alias(node, table)
@@ -104,7 +102,9 @@ class Scope:
         here = list(self._found(identifier, [last]))
         before = list(self._found(identifier, range(last)))
         if not here or not before:
-            raise self.source.refuse(identifier, "unknown column", f"both tables must have it: {JOINS}")
+            raise self.source.refuse(
+                identifier, "unknown column", f"both tables must have it: {JOINS}"
+            )
         # All units that are there already are joined to one another.
         if len(before) > 1 and here[0][1] is not None:
             raise self._ambiguous(identifier, before)
@@ -208,7 +208,9 @@ class Scope:
         private = [i for i, (_, table) in enumerate(self.tables) if isinstance(table, Table)]
         if not private:
             raise self.source.refuse(
-                around.this, "public tables alone", "they hold nothing private: read them as they are"
+                around.this,
+                "public tables alone",
+                "they hold nothing private: read them as they are",
             )
         reached = {private[0]}
         lookups: list[Lookup] = []
@@ -246,9 +248,7 @@ class Scope:
                 return new, old
         return None
 
-    def _lookup(
-        self, table: PublicTable, key: str | None, old: Side, node: exp.Expr
-    ) -> Lookup:
+    def _lookup(self, table: PublicTable, key: str | None, old: Side, node: exp.Expr) -> Lookup:
         other = self.tables[old[0]][1]
         assert key is not None
         assert old[1] is not None
@@ -266,7 +266,11 @@ class Scope:
 def same_codes(left: Column, right: Column) -> bool:
     """Whether equal codes of the two mean equal values."""
     if isinstance(left, Category) or isinstance(right, Category):
-        return isinstance(left, Category) and isinstance(right, Category) and left.values == right.values
+        return (
+            isinstance(left, Category)
+            and isinstance(right, Category)
+            and left.values == right.values
+        )
     numbers = all(isinstance(kind, Integer | Decimal) for kind in (left, right))
     return (numbers or type(left) is type(right)) and left.digits == right.digits
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from interlace.query.columns import Boolean, Category, Day
 from interlace.query.columns import Column as Kind
-from interlace.query.estimates import Column, body_of, column_of
+from interlace.query.estimates import Cell, Column, body_of, column_of
 from interlace.query.figures import Value, in_units
 from interlace.query.keys import Key
 from interlace.query.values import day_of
@@ -73,6 +73,11 @@ class Shape:
     widths: tuple[int, ...]
     counts: tuple[bool, ...]
     columns: tuple[Column, ...]
+
+    @classmethod
+    def number(cls, name: str, digits: int) -> Shape:
+        """Of one number."""
+        return cls((), (1,), (False,), (Cell(name, 0, digits),))
 
     @property
     def groups(self) -> int:

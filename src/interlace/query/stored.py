@@ -59,7 +59,10 @@ class Names:
 
     @classmethod
     def of(cls, dataset: Dataset, joined: Joined) -> Names:
-        used = [*joined.tables, *(lookup.public for lookup in joined.lookups)]
+        used: list[Table | PublicTable] = [
+            *joined.tables,
+            *(lookup.public for lookup in joined.lookups),
+        ]
         columns = {
             (table.name, name): f"c{place}"
             for table in used

@@ -63,6 +63,7 @@ def sql_of(
 
 
 def quoted(name: str) -> str:
+    """A declared name as SQL takes it exactly."""
     return f'"{name}"'  # declared names hold no double quote
 
 
@@ -116,7 +117,11 @@ class Writer:
             case Bucketed(_, width, origin, kind):
                 day = isinstance(kind, Day)
                 wide = in_units(width, kind.digits)
-                start = Day("0001-01-01", "9999-12-31").show(origin) if day else in_units(origin, kind.digits)
+                start = (
+                    Day("0001-01-01", "9999-12-31").show(origin)
+                    if day
+                    else in_units(origin, kind.digits)
+                )
                 return f"BUCKET({inner}, {wide}, {start})"
 
     def condition(self, where: Predicate) -> str | None:

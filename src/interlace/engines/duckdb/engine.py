@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import threading
+import time
 import weakref
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from interlace.engines.duckdb.forks import busy
 from interlace.engines.duckdb.reader import Reader
 from interlace.engines.duckdb.register import CATALOG, file_digest
 from interlace.query.plan import Plan
-from interlace.query.rewrite import rewrite
+from interlace.query.rewrite import assembled, rewrite
 
 #: Of a DuckDB connection.
 Settings = dict[str, str | bool | int | float | list[str]]
@@ -64,18 +65,18 @@ class DuckDBEngine:
         """
         if plan.dataset != self._snapshot.dataset:
             raise ParameterError("plan", "was made for another dataset than this snapshot's")
-        statement = rewrite(plan, "duckdb", CATALOG)
+        statements = rewrite(plan, "duckdb", CATALOG)
+        ends = time.monotonic() + self._seconds
         with busy():
             connection = self._current()
             # Whatever happens may depend on data, so all of it has one form.
             with contextlib.suppress(Exception):
                 reader = self._reader(connection)
                 try:
-                    row = reader.fetch(statement, self._seconds)
+                    found = [(s, reader.fetch(s.sql, ends - time.monotonic())) for s in statements]
                 finally:
                     self._give_back(reader)
-                if row is not None:
-                    return tuple(int(value) for value in row)
+                return assembled(plan, found)
             raise failure()
 
     def close(self) -> None:

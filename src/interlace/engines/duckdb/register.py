@@ -23,8 +23,8 @@ from interlace.engines.duckdb.forks import busy
 from interlace.engines.duckdb.sources import Source, attach_source
 from interlace.query.columns import Category
 from interlace.query.plan import MOST_UNITS
-from interlace.query.rewrite import UNIT
 from interlace.query.schema import Dataset, Table
+from interlace.query.stored import UNIT
 
 #: The name under which a snapshot's file is attached.
 CATALOG = "snapshot"
