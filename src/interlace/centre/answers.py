@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from interlace.core.errors import ParameterError
+from interlace.core.exact import natural
 from interlace.core.mechanisms.protocol import Answer as CoreAnswer
-from interlace.query.plan import Aggregate, Plan
+from interlace.query.figures import Number, Value, in_units
+from interlace.query.parts import Part
+from interlace.query.plan import Plan
+from interlace.query.shape import Shape
 
-Number = int | Decimal
+Interval = tuple[Value, Value]
 
 
 @dataclass(frozen=True)
@@ -17,13 +22,14 @@ class Accuracy:
 
     With probability ``confidence`` the answer is within ``radius`` of the exact one (sparse
     vector: a value further than that from its threshold gets the right verdict; guess-and-check:
-    a confirmed guess is within ``radius``, a measured value within ``measured``). That covers
-    the noise only; ``bounding`` says what one privacy unit can contribute at most, beyond which
-    the exact answer itself is cut.
+    a confirmed guess is within ``radius``, a measured value within ``measured``). A query of
+    several noisy parts has a radius for each of them, in the order in which the explanation lists
+    them, and all hold together. That covers the noise only; ``bounding`` says what one privacy
+    unit can contribute at most, beyond which the exact answer itself is cut.
     """
 
     sql: str
-    radius: Number
+    radius: Number | tuple[Number, ...]
     measured: Number | None
     confidence: float
     bounding: str
@@ -39,62 +45,116 @@ class Answer:
     ``confidence`` and covers the noise only, not what ``bounding`` changes: what one privacy
     unit can contribute at most. Interval and confidence are None for a verdict alone.
     ``round`` counts the session's answers from 1.
+
+    ``rows`` is the answer as a table: for each public group a mapping of the keys and items by
+    name; ``intervals`` has for each row those of its items, which hold all together. For several
+    items or groups, ``value`` and ``interval`` are those of all rows, one after the other.
     """
 
     sql: str
-    value: Number | bool | tuple[Number, ...]
+    value: Value | tuple[Value, ...]
     verdict: bool | None
-    interval: tuple[Number, Number] | tuple[tuple[Number, Number], ...] | None
+    interval: Interval | tuple[Interval, ...] | None
     confidence: float | None
     round: int
     bounding: str
+    rows: tuple[Mapping[str, Value], ...] = ()
+    intervals: tuple[Mapping[str, Interval], ...] = ()
+    _noisy: _Noisy | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        if self.interval is None or isinstance(self.value, bool | tuple):
+        if self.interval is None:
             return str(self.value)
+        if self._noisy is None or not self._noisy.shape.scalar:
+            return _table(self.rows)
         low, high = self.interval
         found = {True: "guess off, measured ", False: "guess confirmed: ", None: ""}[self.verdict]
         return (
-            f"{found}{self.value:,} "
-            f"({self.confidence:.0%} interval {low:,} to {high:,}, noise only)"
+            f"{found}{_shown(self.value)} "
+            f"({self.confidence:.0%} interval {_shown(low)} to {_shown(high)}, noise only)"
         )
 
     def __float__(self) -> float:
-        """The value as a float. Raises TypeError for several values."""
+        """The value as a float. Raises TypeError for several values, and for a date."""
         if isinstance(self.value, tuple):
-            raise TypeError("this answer has several values: take them from .value")
-        return float(self.value)
+            raise TypeError("this answer has several values: take them from .rows")
+        return float(self.value)  # type: ignore[arg-type]  # a date raises TypeError
+
+    def consistent(self, total: int | None = None) -> Answer:
+        """The answer with all its counts at least 0 and, if a ``total`` is given, such that the
+        groups of each count add up to it, moved as little as possible.
+
+        A public step, which costs nothing and can be left out: it makes single groups better and
+        sums of groups worse, which are no longer unbiased. ``total`` may be another answer's
+        noisy count. Intervals stay as they are. Raises ParameterError for a total that is no
+        count, and for an answer without counts.
+        """
+        if total is not None:
+            natural(total, "total", minimum=0)
+        if self._noisy is None or not any(self._noisy.shape.counts):
+            raise ParameterError("answer", "has no counts to make consistent")
+        shape, cells = self._noisy.shape, self._noisy.cells
+        return _filled(self, replace(self._noisy, cells=shape.consistent(cells, total)))
 
 
-def present(answer: CoreAnswer, sql: str, round_: int, digits: int, bounding: str) -> Answer:
-    """A mechanism's integer answer in the units of the data (10^-digits)."""
-    spans = tuple((in_units(low, digits), in_units(high, digits)) for low, high in answer.spans)
-    value: Number | bool | tuple[Number, ...]
-    interval: tuple[Number, Number] | tuple[tuple[Number, Number], ...] | None
-    if isinstance(answer.value, tuple):
-        value, interval = tuple(in_units(v, digits) for v in answer.value), spans
-    else:
-        interval = spans[0] if spans else None
-        value = answer.value if isinstance(answer.value, bool) else in_units(answer.value, digits)
-    confidence = float(answer.confidence) if spans else None
-    return Answer(sql, value, answer.verdict, interval, confidence, round_, bounding)
+@dataclass(frozen=True)
+class _Noisy:
+    """What left the mechanism."""
+
+    shape: Shape
+    cells: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
 
 
-def in_units(value: int, digits: int) -> Number:
-    """An integer of 10^-digits as the number that it stands for."""
-    if digits == 0:
-        return value
-    # From its digits: arithmetic would round in the caller's decimal context.
-    return Decimal((int(value < 0), tuple(map(int, str(abs(value)))), -digits))
+def present(answer: CoreAnswer, sql: str, round_: int, shape: Shape, bounding: str) -> Answer:
+    """A mechanism's integer answer in the units of the data."""
+    if isinstance(answer.value, bool):
+        return Answer(sql, answer.value, answer.verdict, None, None, round_, bounding)
+    cells = answer.value if isinstance(answer.value, tuple) else (answer.value,)
+    empty = Answer(sql, (), answer.verdict, (), float(answer.confidence), round_, bounding)
+    return _filled(empty, _Noisy(shape, cells, answer.spans))
+
+
+def _filled(answer: Answer, noisy: _Noisy) -> Answer:
+    table = noisy.shape.table(noisy.cells, noisy.spans)
+    names = [column.name for column in noisy.shape.columns]
+    values = tuple(row[name] for row in table.rows for name in names)
+    ends = tuple(row[name] for row in table.intervals for name in names)
+    scalar = noisy.shape.scalar
+    return replace(
+        answer,
+        value=values[0] if scalar else values,
+        interval=ends[0] if scalar else ends,
+        rows=table.rows,
+        intervals=table.intervals,
+        _noisy=noisy,
+    )
+
+
+def _shown(value: object) -> str:
+    return str(value) if not isinstance(value, Number) or isinstance(value, bool) else f"{value:,}"
+
+
+def _table(rows: Sequence[Mapping[str, Value]]) -> str:
+    """The rows as text in columns."""
+    names = list(rows[0])
+    cells = [names, *([_shown(row[name]) for name in names] for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
+    return "\n".join(
+        "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))
+        for line in cells
+    )
 
 
 def bounding(plan: Plan) -> str:
-    """What one unit can contribute to each number of a plan, in words."""
-    return "; ".join(_bound(item) for item in plan.aggregates)
+    """What one unit can contribute to each part of a plan, in words."""
+    return "; ".join(_bound(part) for part in plan.parts)
 
 
-def _bound(item: Aggregate) -> str:
-    if item.kind == "sum":
-        low, high = in_units(item.lower, item.digits), in_units(item.upper, item.digits)
-        return f"one unit adds between {low:,} and {high:,}"
-    return f"one unit counts at most {item.upper:,}"
+def _bound(part: Part) -> str:
+    low, high = (in_units(end, part.digits) for end in part.bounds)
+    groups = part.sensitivity.l0
+    among = f", in at most {groups:,} of {part.size:,} groups" if part.keys else ""
+    if part.kind == "sum":
+        return f"one unit adds between {low:,} and {high:,}{among}"
+    return f"one unit counts at most {high:,}{among}"

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 
-from interlace.core.laws import DiscreteGaussian, DiscreteLaplace, Law, Point, Vector
+from interlace.core.laws import DiscreteGaussian, DiscreteLaplace, Joint, Law, Point, Vector
 
 _LARGEST_BLOCK = 1024
 _MOST_LAWS = 256
@@ -34,8 +34,10 @@ class Pool:
         self._lock = threading.Lock()
         self._stocks: OrderedDict[Law, _Stock] = OrderedDict()
 
-    def draw(self, law: Law) -> tuple[int, ...]:
+    def draw(self, law: Law | Joint) -> tuple[int, ...]:
         """One draw of the law: as many integers as its size."""
+        if isinstance(law, Joint):
+            return tuple(value for part in law.laws for value in self.draw(part))
         single = law.law if isinstance(law, Vector) else law
         if isinstance(single, Point):
             return (0,) * law.size

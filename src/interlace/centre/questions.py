@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, rational
-from interlace.core.queries import LARGEST_INTEGER, Comparison, Query, Sensitivity
+from interlace.core.queries import LARGEST_INTEGER, Comparison, Query, Sensitivity, Shares
 from interlace.core.queries import Plan as CorePlan
 from interlace.query.plan import Plan
+from interlace.query.shape import Shape
 
 
 class Asked(CorePlan, Protocol):
@@ -19,37 +20,53 @@ class Asked(CorePlan, Protocol):
 
     @property
     def digits(self) -> int:
-        """The value is in units of 10^-digits."""
+        """Of a plan of one part: the value is in units of 10^-digits."""
 
 
 @dataclass(frozen=True)
 class RecordedPlan:
-    """All that a mechanism knew of a plan when it answered. A session is folded from it, and
-    not from its SQL, which a later release might read otherwise, or refuse."""
+    """All that a mechanism knew of a plan when it answered, and how its numbers are shown. A
+    session is folded from it, and not from its SQL, which a later release might read otherwise,
+    or refuse."""
 
-    size: int
     sensitivity: Sensitivity
+    shares: Shares
     monotone: bool
     digits: int
+    shape: Shape
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return sum(size for size, _ in self.shares)
 
     @classmethod
     def of(cls, plan: Plan) -> RecordedPlan:
-        return cls(plan.size, plan.sensitivity, plan.monotone, plan.digits)
+        return cls(plan.sensitivity, plan.shares, plan.monotone, plan.digits, plan.shape)
 
     def body(self) -> dict[str, Any]:
-        moved = self.sensitivity
-        sensitivity = [moved.l0, moved.l1, moved.l2_squared, moved.linf]
         return {
             "size": self.size,
-            "sensitivity": sensitivity,
+            "sensitivity": _listed(self.sensitivity),
+            "shares": [[size, _listed(moved)] for size, moved in self.shares],
             "monotone": self.monotone,
             "digits": self.digits,
+            "shape": self.shape.body(),
         }
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> RecordedPlan:
         moved = Sensitivity(*body["sensitivity"])
-        return cls(body["size"], moved, body["monotone"], body["digits"])
+        shares = body.get("shares", [[body["size"], body["sensitivity"]]])
+        parts = tuple((size, Sensitivity(*item)) for size, item in shares)
+        digits = body["digits"]
+        # Once there were plans of one number only.
+        shape = Shape.read(body["shape"]) if "shape" in body else Shape.number("value", digits)
+        return cls(moved, parts, body["monotone"], digits, shape)
+
+
+def _listed(moved: Sensitivity) -> list[int]:
+    return [moved.l0, moved.l1, moved.l2_squared, moved.linf]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from interlace.centre.answers import Accuracy, Answer, bounding, in_units, present
+from interlace.centre.answers import Accuracy, Answer, bounding, present
 from interlace.centre.closing import check_expiry, close
 from interlace.centre.faults import disk_errors, reach
 from interlace.centre.interrupts import uninterrupted
@@ -26,6 +26,7 @@ from interlace.core.mechanisms.codec import Served
 from interlace.core.mechanisms.play import leaves, play
 from interlace.core.mechanisms.protocol import Answer as CoreAnswer
 from interlace.ledger import ANSWER, Event, Ledger
+from interlace.query.figures import in_units
 from interlace.query.plan import Plan
 
 
@@ -131,8 +132,11 @@ class Session:
         plan = self._host.parse(Question.of(sql).sql)
         within = self.mechanism.within(plan, share)
         measured = None if within.measured is None else in_units(within.measured, plan.digits)
-        radius = in_units(within.radius, plan.digits)
-        return Accuracy(sql, radius, measured, float(share), bounding(plan))
+        radii = zip((within.radius, *within.further), plan.parts, strict=True)
+        radius = tuple(in_units(found, part.digits) for found, part in radii)
+        return Accuracy(
+            sql, radius if len(radius) > 1 else radius[0], measured, float(share), bounding(plan)
+        )
 
     @uninterrupted()
     @disk_errors()
@@ -269,4 +273,4 @@ class Session:
 
 def _shown(done: Round, round_: int | None) -> Answer:
     assert round_ is not None
-    return present(done.answer, done.question.sql, round_, done.plan.digits, done.bounding)
+    return present(done.answer, done.question.sql, round_, done.plan.shape, done.bounding)

@@ -196,6 +196,24 @@ class Vector:
         return self.law.radius(1 - (1 - _confidence(confidence)) / self.size)
 
 
+@dataclass(frozen=True)
+class Joint:
+    """Independent laws side by side, for the parts of a plan."""
+
+    laws: tuple[Law, ...]
+
+    @property
+    def size(self) -> int:
+        """How many integers one draw has."""
+        return sum(law.size for law in self.laws)
+
+    def radii(self, confidence: Fraction) -> tuple[int, ...]:
+        """For each law the least t for which all cells of all laws lie within theirs with that
+        probability, each cell missing with at most an equal share (a union bound)."""
+        miss = (1 - _confidence(confidence)) / self.size
+        return tuple(law.radius(1 - miss * law.size) for law in self.laws)
+
+
 def _confidence(value: Fraction) -> Fraction:
     exact = rational(value, "confidence", above=True, maximum=1)
     if exact == 1:

@@ -40,6 +40,9 @@ class Sensitivity:
         return cls(min(bound, 1), bound, bound**2, bound)
 
 
+Shares = tuple[tuple[int, Sensitivity], ...]
+
+
 class Plan(Protocol):
     """A bounded query: an integer vector whose sensitivity is known from metadata alone."""
 
@@ -48,7 +51,13 @@ class Plan(Protocol):
         """The number of cells of the vector."""
 
     @property
-    def sensitivity(self) -> Sensitivity: ...
+    def sensitivity(self) -> Sensitivity:
+        """Of the whole vector."""
+
+    @property
+    def shares(self) -> Shares:
+        """The vector as parts, one after the other, each of one unit of measurement: its number
+        of cells and its sensitivity. Each part gets noise of a scale of its own."""
 
     @property
     def monotone(self) -> bool:

@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
-FORM = "SELECT COUNT(*) | COUNT(DISTINCT unit) | SUM(column) [AS name] FROM table [WHERE condition]"
+FORM = (
+    "SELECT aggregate [AS name], ... FROM table [JOIN table USING (column)] [WHERE condition] "
+    "[GROUP BY key, ...], with COUNT(*), COUNT(DISTINCT unit), SUM, AVG, VAR_POP, STDDEV_POP or "
+    "QUANTILE as aggregates"
+)
 CONDITION = (
-    "a condition compares a column with constants by =, <>, <, <=, >, >=, BETWEEN or IN, "
-    "combined by AND, OR, NOT and parentheses"
+    "a condition compares expressions by =, <>, <, <=, >, >=, BETWEEN or IN, combined by AND, OR, "
+    "NOT and parentheses"
+)
+EXPRESSION = (
+    "an expression is made of columns and constants by +, -, *, ABS, CASE, CLAMP(e, lower, upper), "
+    "BUCKET(e, width), YEAR, QUARTER, MONTH, DAY, ISODOW and DATE_TRUNC"
+)
+JOINS = (
+    "tables of units are joined on the unit, USING (unit), and public tables by their key: "
+    "JOIN names ON labs.lab = names.lab"
 )
 
-#: Operators of arithmetic and of text.
-ARITHMETIC = frozenset({"+", "/", "//", "%", "^", "**", "||", "&", "|", "~", "<<", ">>"})
+#: Operators of arithmetic and of text that no query has.
+ARITHMETIC = frozenset({"/", "//", "%", "^", "**", "||", "&", "|", "~", "<<", ">>"})
 SINGLE_QUOTES = "text stands in single quotes: column = 'text'; double quotes are for names"
 
 _NO_ARITHMETIC = (
-    "there is no arithmetic in queries: compare with the finished constant, and calculate with "
-    "the answers"
+    "there are +, - and * of whole and fixed-point numbers; divide the answers, or multiply the "
+    "other side of a comparison"
 )
-_NO_ORDER = "an answer is one number, there is nothing to order or to skip; leave it out"
+_NO_ORDER = "rows come in the public order of their keys; leave it out"
 _NO_NULL = (
     "nothing is missing in a registered table: the column's rule dropped the row or put a value "
     "there; leave the test out"
 )
 _NO_CAST = "columns have their declared types; for a date write DATE '2024-01-31'"
 _NO_PATTERN = "name the texts that you mean: column IN ('a', 'b')"
-_ONE_TABLE = (
-    f"query the tables one by one: a query reads one declared table; the allowed form is {FORM}"
-)
+_INNER_ONLY = f"joins are inner, and no two queries are put together; {JOINS}"
 _NO_PARAMETER = "a query has no parameters: write the constant itself"
 _NO_CLOCK = "write the date that you mean: DATE '2024-01-31'"
-_NO_PARTS = "compare the whole day: column BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'"
-_MEAN = "ask SUM(column) and COUNT(*), two queries, and divide the answers"
-_QUANTILE = "it rests on single rows; ask COUNT(*) with WHERE column <= bound for some bounds"
-_SPREAD = "no squares are added up; ask COUNT(*) with WHERE column BETWEEN low AND high instead"
+_EXTREME = "it rests on single rows; ask for QUANTILE(e, 0.05) or QUANTILE(e, 0.95)"
+_QUANTILE = "write QUANTILE(e, share), with a share between 0 and 1"
 
 #: What to do instead of a construct.
 ADVICE = {
-    "GROUP BY": "answers are one number; ask one query for each group, with WHERE",
-    "HAVING": f"there are no groups to filter; {CONDITION}",
-    "CASE": f"ask one query for each case; {CONDITION}",
+    "HAVING": f"every public group has a row: choose among them afterwards; {CONDITION}",
     "OVER": f"windows mix units; the allowed form is {FORM}",
     ";": "ask one statement at a time",
-    "SELECT DISTINCT": f"an answer is one number; the allowed form is {FORM}",
-    "alias of a table": "leave it out: a column is named alone or after its table's own name",
+    "EXPLAIN": "ask for the explanation by explain, of a centre or in the shell",
+    "SELECT DISTINCT": "group by the key: every public value gets a row, once",
     "BETWEEN SYMMETRIC": "write the smaller bound first: column BETWEEN low AND high",
     "subquery": f"queries that look at other rows are refused; {CONDITION}",
     "IS TRUE": "a boolean column is a condition by itself: write column, or column = TRUE",
@@ -50,28 +56,32 @@ ADVICE = {
     "IS NOT DISTINCT FROM": "nothing is missing in a registered table: write column = constant",
     "IN without parentheses": "list the constants in parentheses: column IN (1, 2)",
     "form of a text": "write text in plain single quotes, a quote in it twice: 'it''s'",
-    "column": f"rows are never shown; the allowed form is {FORM}",
+    "column": f"rows are never shown: it must stand in GROUP BY; the allowed form is {FORM}",
     "*": f"rows are never shown; the allowed form is {FORM}",
     "&&": "write AND",
-    "INTERVAL": _NO_CLOCK,
+    "function IF": "write CASE WHEN condition THEN a ELSE b END",
+    "function IIF": "write CASE WHEN condition THEN a ELSE b END",
+    "CASE with a value": "write CASE WHEN column = 1 THEN a ELSE b END",
+    "INTERVAL": "subtract two days, or compare with the date that you mean: DATE '2024-01-31'",
     **dict.fromkeys(("EXCLUDE", "REPLACE", "RENAME"), "COUNT(*) counts rows: it takes no list"),
     **dict.fromkeys(("ORDER BY", "LIMIT", "OFFSET", "FETCH"), _NO_ORDER),
     **dict.fromkeys(("IS", "NULL", "ISNULL", "NOTNULL"), _NO_NULL),
     **dict.fromkeys(("function COALESCE", "function IFNULL", "function NVL"), _NO_NULL),
     **dict.fromkeys(("CAST", "TRY_CAST", "::", "function DATE"), _NO_CAST),
     **dict.fromkeys(("LIKE", "ILIKE", "SIMILAR TO", "GLOB", "~~"), _NO_PATTERN),
-    **dict.fromkeys(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL"), _ONE_TABLE),
-    **dict.fromkeys(("ASOF", "SEMI", "ANTI", "UNION", "EXCEPT", "INTERSECT", "WITH"), _ONE_TABLE),
+    **dict.fromkeys(("LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER"), _INNER_ONLY),
+    **dict.fromkeys(("ASOF", "SEMI", "ANTI", "UNION", "EXCEPT", "INTERSECT", "WITH"), _INNER_ONLY),
     **dict.fromkeys(("?", "$", ":", "@"), _NO_PARAMETER),
     **dict.fromkeys(("CURRENT_DATE", "function NOW", "function TODAY"), _NO_CLOCK),
-    **dict.fromkeys(("function YEAR", "function MONTH", "function DAY"), _NO_PARTS),
-    **dict.fromkeys(("function EXTRACT", "function DATE_PART", "function DATE_TRUNC"), _NO_PARTS),
-    **dict.fromkeys(("function AVG", "function MEAN"), _MEAN),
-    **dict.fromkeys(("function MIN", "function MAX", "function MEDIAN"), _QUANTILE),
-    **dict.fromkeys(("function QUANTILE", "function QUANTILE_CONT"), _QUANTILE),
-    **dict.fromkeys(("function VARIANCE", "function VAR_SAMP", "function VAR_POP"), _SPREAD),
-    **dict.fromkeys(("function STDDEV", "function STDDEV_SAMP"), _SPREAD),
-    **dict.fromkeys((*(f"operator {sign}" for sign in ARITHMETIC), "arithmetic"), _NO_ARITHMETIC),
+    **dict.fromkeys(("function MIN", "function MAX"), _EXTREME),
+    **dict.fromkeys(("function QUANTILE_CONT", "function QUANTILE_DISC"), _QUANTILE),
+    **dict.fromkeys(("function PERCENTILE_CONT", "function PERCENTILE_DISC"), _QUANTILE),
+    **dict.fromkeys(("function MEAN",), "write AVG(e)"),
+    **dict.fromkeys(("function LEAST", "function GREATEST"), "write CLAMP(e, lower, upper)"),
+    **dict.fromkeys(
+        ("function ROUND", "function FLOOR", "function CEIL"), "write BUCKET(e, width)"
+    ),
+    **dict.fromkeys((f"operator {sign}" for sign in ARITHMETIC), _NO_ARITHMETIC),
 }
 
 
@@ -79,7 +89,7 @@ def advice_for(construct: str) -> str:
     """What to write instead of a construct.
 
     >>> advice_for("LIMIT")
-    'an answer is one number, there is nothing to order or to skip; leave it out'
+    'rows come in the public order of their keys; leave it out'
     """
     general = f"is not allowed; the allowed form is {FORM}, where {CONDITION}"
     return ADVICE.get(construct, general)

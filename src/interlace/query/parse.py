@@ -8,6 +8,7 @@ come to understand in later versions is so refused until it is added here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlglot import Token
 from sqlglot import expressions as exp
@@ -15,54 +16,192 @@ from sqlglot import parse as sqlglot_parse
 from sqlglot.errors import ParseError
 
 from interlace.core.errors import ParameterError, QueryRefused
-from interlace.query.advice import CONDITION, FORM, advice_for
-from interlace.query.columns import Boolean, Decimal, Integer
-from interlace.query.conditions import (
-    Conditions,
-    bare_identifier,
-    column_name,
-    find,
-    is_unit,
-    listing,
-)
-from interlace.query.plan import Aggregate, Plan
+from interlace.query.advice import CONDITION, FORM
+from interlace.query.aggregates import Aggregates
+from interlace.query.conditions import Conditions
+from interlace.query.keys import MOST_KEYS, Key, public_codes
+from interlace.query.plan import Item, Plan
 from interlace.query.predicates import Always, Predicate
-from interlace.query.schema import Dataset, Table
+from interlace.query.schema import Dataset, PublicTable, Table
+from interlace.query.scope import Scope
 from interlace.query.screen import DIALECT, position, screened
-from interlace.query.tree import Source, construct_of
+from interlace.query.terms import Ref, Term
+from interlace.query.text import Writer
+from interlace.query.tree import Source
 
 
 def parse(sql: str, dataset: Dataset) -> Plan:
     """The plan of a query over a declared dataset.
 
-    Raises QueryRefused for everything but ``SELECT COUNT(*) | COUNT(DISTINCT unit) |
-    SUM(column) [AS name] FROM table [WHERE condition]``, naming the construct, its position
-    and what is allowed instead. Never looks at data, and raises nothing else.
+    Raises QueryRefused for everything that docs/queries.md does not allow, naming the construct,
+    its position and what is allowed instead. Never looks at data, and raises nothing else.
 
     >>> from interlace.query.columns import Integer
+    >>> from interlace.query.schema import Table
     >>> clinic = Dataset("clinic", "id", (Table("people", {"age": Integer(0, 120)}),))
     >>> parse("select count(*) as n from people where not age < 65", clinic).text
     'SELECT COUNT(*) FROM "people" WHERE "age" >= 65'
     """
-    names = {dataset.unit, *(table.name for table in dataset.tables)}
-    names |= {column for table in dataset.tables for column, _ in table.columns}
+    names = declared_names(dataset)
     words = screened(sql, names)
     source = Source(sql)
     select = _statement(sql, source, words)
-    source.expect(select, exp.Select, "expressions", "from_", "where")
-    table = _table(select.args.get("from_"), dataset, source)
-    aggregate = _aggregate(select, table, dataset, source)
-    where = select.args.get("where")
-    condition: Predicate = Always(True)
-    if where is not None:
-        source.expect(where, exp.Where, "this")
-        condition = Conditions(table, dataset, source).read(where.this)
-    try:
-        plan = Plan(dataset, table, (aggregate,), condition)
-    except ParameterError as error:
-        raise source.refuse(select.expressions[0], "SUM", str(error)) from None
+    source.expect(select, exp.Select, "expressions", "from_", "joins", "where", "group")
+    plan = _Reading(select, dataset, source).plan()
     _check_canonical(plan, names)
     return plan
+
+
+def declared_names(dataset: Dataset) -> set[str]:
+    """All names of a declaration, which may look like keywords."""
+    tables: list[Table | PublicTable] = [*dataset.tables, *dataset.public]
+    names = {dataset.unit, *(table.name for table in tables)}
+    return names | {column for table in tables for column, _ in table.columns}
+
+
+@dataclass(frozen=True)
+class _Selected:
+    """An item of the SELECT list: its expression, and its name if it was given one."""
+
+    node: exp.Expr
+    alias: exp.Expr | None
+
+    @property
+    def name(self) -> str | None:
+        return None if self.alias is None else str(self.alias.this)
+
+
+class _Reading:
+    """One query on its way to a plan."""
+
+    def __init__(self, select: exp.Expr, dataset: Dataset, source: Source) -> None:
+        self._select = select
+        self._dataset = dataset
+        self._source = source
+        self._scope = Scope.of(select, dataset, source)
+        self._conditions = Conditions(self._scope)
+        self._selected = [self._selected_item(node) for node in select.expressions]
+        self._write = Writer(self._scope.joined.single)
+
+    def plan(self) -> Plan:
+        where = self._where()
+        keys = [self._key(node, where) for node in self._group()]
+        terms = [key.term for key in keys]
+        expressions = self._conditions.expressions
+        aggregates = Aggregates(self._scope, expressions, where, keys)
+        items: list[Item] = []
+        names: dict[Term, str] = {}
+        for selected in self._selected:
+            term = self._as_key(selected.node, terms)
+            if term is None:
+                items.append(aggregates.read(selected.node, selected.name))
+            else:
+                names[term] = selected.name or self._called(term)
+        if not items:
+            raise self._source.refuse(
+                self._select, "SELECT without an aggregate", f"ask for a count or a sum: {FORM}"
+            )
+        named = tuple((names.get(key.term, self._called(key.term)), key) for key in keys)
+        self._check_names([*(name for name, _ in named), *(item.column.name for item in items)])
+        try:
+            return Plan(
+                self._dataset,
+                self._scope.joined,
+                where,
+                named,
+                tuple(aggregates.parts),
+                tuple(items),
+            )
+        except ParameterError as error:
+            problem = str(error).removeprefix(f"{error.name}: ")
+            raise self._source.refuse(self._select.expressions[0], "query", problem) from None
+
+    def _selected_item(self, node: exp.Expr) -> _Selected:
+        if not isinstance(node, exp.Alias):
+            return _Selected(node, None)
+        self._source.expect(node, exp.Alias, "this", "alias")
+        self._source.expect(node.args["alias"], exp.Identifier, "this", "quoted")
+        return _Selected(node.this, node.args["alias"])
+
+    def _where(self) -> Predicate:
+        where = self._select.args.get("where")
+        if where is None:
+            return Always(True)
+        self._source.expect(where, exp.Where, "this")
+        return self._conditions.read(where.this)
+
+    def _group(self) -> list[exp.Expr]:
+        group = self._select.args.get("group")
+        if group is None:
+            return []
+        self._source.expect(group, exp.Group, "expressions")
+        return list(group.expressions)
+
+    def _key(self, node: exp.Expr, where: Predicate) -> Key:
+        term = self._key_term(node)
+        codes = public_codes(term, where)
+        if codes is None:
+            raise self._source.refuse(
+                node,
+                "key of too many values",
+                f"the limit is {MOST_KEYS:,}: put it into a BUCKET, or list its values in WHERE",
+            )
+        return Key(term, codes)
+
+    def _key_term(self, node: exp.Expr) -> Term:
+        """A key is an expression, or the name of one in the SELECT list."""
+        expressions = self._conditions.expressions
+        named = self._by_name(node)
+        if named is None:
+            if isinstance(node, exp.Literal):
+                raise self._source.refuse(node, "GROUP BY a number", "name the key or write it out")
+            return expressions.term(node)
+        term = expressions.term(named)
+        if self._scope.knows(node.this) and expressions.term(node) != term:
+            raise self._source.refuse(node, "ambiguous name", "it is a column and a name in SELECT")
+        return term
+
+    def _by_name(self, node: exp.Expr) -> exp.Expr | None:
+        if type(node) is not exp.Column or node.args.get("table") is not None:
+            return None
+        for selected in self._selected:
+            if selected.alias is not None and _same(selected.alias, node.this):
+                return selected.node
+        return None
+
+    def _as_key(self, node: exp.Expr, terms: Sequence[Term]) -> Term | None:
+        """The key that an item of the SELECT list is; None for an aggregate."""
+        if any(True for _ in node.find_all(exp.AggFunc)) or not terms:
+            return None
+        try:
+            term = self._conditions.expressions.term(node)
+        except QueryRefused:
+            if type(node) is exp.Anonymous:  # VAR, which the parser does not know
+                return None
+            raise
+        if term in terms:
+            return term
+        raise self._source.refuse(
+            node, "item that is no key", "it must be an aggregate, or stand in GROUP BY"
+        )
+
+    def _called(self, term: Term) -> str:
+        return term.name if isinstance(term, Ref) else self._write.term(term).replace('"', "")
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        seen: set[str] = set()
+        for name in names:
+            if name in seen:
+                raise self._source.refuse(
+                    self._select.expressions[0], "two columns of one name", "give names with AS"
+                )
+            seen.add(name)
+
+
+def _same(alias: exp.Expr, identifier: exp.Expr) -> bool:
+    if alias.args.get("quoted") or identifier.args.get("quoted"):
+        return str(alias.this) == str(identifier.this)
+    return str(alias.this).casefold() == str(identifier.this).casefold()
 
 
 def _check_canonical(plan: Plan, names: set[str]) -> None:
@@ -106,67 +245,3 @@ def _start(error: ParseError, words: Sequence[Token]) -> int | None:
     of that word's end, and counts lines in a way of its own."""
     place = [(item.get("line"), item.get("col")) for item in error.errors[:1]]
     return next((word.start for word in words if [(word.line, word.col)] == place), None)
-
-
-def _table(node: object, dataset: Dataset, source: Source) -> Table:
-    if not isinstance(node, exp.From):
-        raise QueryRefused("SELECT without FROM", f"the allowed form is {FORM}")
-    source.expect(node, exp.From, "this")
-    source.expect(node.this, exp.Table, "this")
-    source.expect(node.this.this, exp.Identifier, "this", "quoted")
-    if source.starts_with(node.this.this, "'"):
-        raise source.refuse(node, "text in place of a table", "name a declared table")
-    name = find([table.name for table in dataset.tables], node.this.this)
-    table = None if name is None else dataset.table(name, quoted=True)
-    if table is None:
-        names = listing([table.name for table in dataset.tables])
-        raise source.refuse(node, "unknown table", f"dataset {dataset.name!r} has {names}")
-    return table
-
-
-def _aggregate(select: exp.Expr, table: Table, dataset: Dataset, source: Source) -> Aggregate:
-    if len(select.expressions) != 1:
-        second = select.expressions[1] if select.expressions else None
-        raise source.refuse(second, "SELECT list", f"ask for one aggregate: {FORM}", select)
-    node = select.expressions[0]
-    if isinstance(node, exp.Alias):
-        source.expect(node, exp.Alias, "this", "alias")
-        source.expect(node.args["alias"], exp.Identifier, "this", "quoted")
-        node = node.this
-    if type(node) is exp.Count:
-        source.expect(node, exp.Count, "this", "big_int")
-        return _count(node.this, table, dataset, source)
-    if type(node) is exp.Sum:
-        source.expect(node, exp.Sum, "this")
-        return _sum(node.this, table, dataset, source)
-    construct = construct_of(node)
-    raise source.refuse(node, construct, advice_for(construct), select)
-
-
-def _count(node: exp.Expr, table: Table, dataset: Dataset, source: Source) -> Aggregate:
-    if type(node) is exp.Star:
-        source.expect(node, exp.Star)
-        return Aggregate.rows(table)
-    unit = f"COUNT(*) counts rows, COUNT(DISTINCT {dataset.unit}) counts units"
-    if type(node) is not exp.Distinct or len(node.expressions) != 1:
-        present = f"nothing is missing in a registered table: {unit}"
-        named = isinstance(node, exp.Column | exp.Literal)
-        raise source.refuse(node, "COUNT", present if named else unit)
-    source.expect(node, exp.Distinct, "expressions")
-    column = node.expressions[0]
-    if type(column) is not exp.Column or not is_unit(
-        bare_identifier(column, table, source), dataset
-    ):
-        raise source.refuse(column, "COUNT(DISTINCT)", unit)
-    return Aggregate.units()
-
-
-def _sum(node: exp.Expr, table: Table, dataset: Dataset, source: Source) -> Aggregate:
-    if type(node) is not exp.Column:
-        raise source.refuse(node, f"SUM of {construct_of(node)}", "SUM takes one column by itself")
-    name = column_name(node, table, dataset, source)
-    if isinstance(table.kind(name), Integer | Decimal | Boolean):
-        return Aggregate.sum(table, name)
-    raise source.refuse(
-        node, f"SUM of {name!r}", "only integer, decimal and boolean columns can be added up"
-    )

@@ -6,14 +6,19 @@ that mean the same in one column give one plan, and ``text`` is its identity.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from interlace.core.errors import ParameterError
-from interlace.core.queries import Sensitivity
+from interlace.core.queries import Sensitivity, Shares
+from interlace.query.estimates import Column
+from interlace.query.joins import Joined
+from interlace.query.keys import MOST_KEYS, Key
+from interlace.query.parts import Part
 from interlace.query.predicates import Predicate
-from interlace.query.schema import Dataset, Table
+from interlace.query.schema import Dataset
+from interlace.query.shape import KeyColumn, Shape
 from interlace.query.text import sql_of
 
 #: No dataset may hold more units (registration refuses it), and no plan may move by more for
@@ -23,74 +28,49 @@ LARGEST_SENSITIVITY = 2**32
 
 
 @dataclass(frozen=True)
-class Aggregate:
-    """One number per unit, clamped to [lower, upper], then added up over the units.
+class Item:
+    """One of the SELECT list: its name, its text, and what it is made of."""
 
-    ``kind`` says what a unit's number is: "rows" and "units" its count of matching rows (for
-    "units" clamped to 1), "sum" the sum of the codes of ``column`` over them. A unit without
-    a matching row contributes 0, whatever the bounds (FORMULAS 11).
-    """
-
-    kind: Literal["rows", "units", "sum"]
-    column: str | None
-    lower: int
-    upper: int
-    digits: int = 0
-
-    @classmethod
-    def rows(cls, table: Table) -> Aggregate:
-        """COUNT(*): at most rows_per_unit for one unit."""
-        return cls("rows", None, 0, table.rows_per_unit)
-
-    @classmethod
-    def units(cls) -> Aggregate:
-        """COUNT(DISTINCT unit): 1 for each unit with a matching row."""
-        return cls("units", None, 0, 1)
-
-    @classmethod
-    def sum(cls, table: Table, column: str) -> Aggregate:
-        """SUM(column): what rows_per_unit rows within the column's bounds can add up to."""
-        kind = table.kind(column)
-        lower, upper = kind.codes
-        rows = table.rows_per_unit
-        return cls("sum", column, rows * min(lower, 0), rows * max(upper, 0), kind.digits)
-
-    @property
-    def sensitivity(self) -> int:
-        """max(|lower|, |upper|) and not upper - lower: a unit is added or removed, and adds
-        0 when absent (FORMULAS 11). At least 1, so that noise always has a scale."""
-        return max(abs(self.lower), abs(self.upper), 1)
+    text: str
+    column: Column
 
 
 @dataclass(frozen=True)
 class Plan:
     """A query that may be asked; satisfies ``core.queries.Plan``.
 
-    A vector of one cell for each aggregate. Raises ParameterError if one unit could move an
-    answer by more than 2^32 units of its last digit.
+    A vector with the cells of one part after the other; the cells of a part have the order of
+    its keys, the last key fastest. Raises ParameterError if one unit could move a cell by
+    more than 2^32 units of its last digit, or for more than 4,096 cells.
 
     >>> from interlace.query.columns import Integer
-    >>> from interlace.query.predicates import Always
+    >>> from interlace.query.parse import parse
+    >>> from interlace.query.schema import Table
     >>> labs = Table("labs", {"value": Integer(-5, 500)}, rows_per_unit=60)
-    >>> total = Aggregate.sum(labs, "value")
-    >>> plan = Plan(Dataset("clinic", "id", (labs,)), labs, (total,), Always(True))
+    >>> plan = parse("select sum(value) from labs", Dataset("clinic", "id", (labs,)))
     >>> plan.text, plan.sensitivity.linf, plan.monotone
     ('SELECT SUM("value") FROM "labs"', 30000, False)
     """
 
     dataset: Dataset
-    table: Table
-    aggregates: tuple[Aggregate, ...]
+    joined: Joined
     where: Predicate
+    keys: tuple[tuple[str, Key], ...]
+    parts: tuple[Part, ...]
+    items: tuple[Item, ...]
 
     def __post_init__(self) -> None:
-        if not self.aggregates or len({item.digits for item in self.aggregates}) > 1:
-            raise ParameterError("aggregates", "must be at least one, all of the same digits")
+        if self.size > MOST_KEYS:
+            raise ParameterError(
+                "sql",
+                f"asks for {self.size:,} noisy numbers, and the limit is {MOST_KEYS:,}: group by "
+                "fewer keys, or by wider buckets",
+            )
         if self.sensitivity.linf > LARGEST_SENSITIVITY:
             raise ParameterError(
-                "aggregates",
+                "sql",
                 f"one unit could move the answer by {self.sensitivity.linf} units of its last "
-                f"digit; the limit is 2^32",
+                "digit, and the limit is 2^32: CLAMP the expression or the aggregate",
             )
 
     def __hash__(self) -> int:
@@ -99,31 +79,49 @@ class Plan:
     @property
     def size(self) -> int:
         """The number of cells."""
-        return len(self.aggregates)
+        return sum(part.size for part in self.parts)
 
     @cached_property
     def sensitivity(self) -> Sensitivity:
         """How far the exact answer moves when one unit leaves with all its rows (R10)."""
-        cells = [item.sensitivity for item in self.aggregates]
-        return Sensitivity(len(cells), sum(cells), sum(cell**2 for cell in cells), max(cells))
+        moved = [part.sensitivity for part in self.parts]
+        return Sensitivity(
+            sum(item.l0 for item in moved),
+            sum(item.l1 for item in moved),
+            sum(item.l2_squared for item in moved),
+            max(item.linf for item in moved),
+        )
+
+    @property
+    def shares(self) -> Shares:
+        """Of each part its number of cells and its sensitivity: each gets noise of its own scale."""
+        return tuple((part.size, part.sensitivity) for part in self.parts)
 
     @property
     def monotone(self) -> bool:
         """Whether removing a unit can only lower every cell."""
-        return all(item.lower >= 0 for item in self.aggregates)
-
-    @property
-    def bounds(self) -> tuple[tuple[int, int], ...]:
-        """For each cell what one unit can contribute: (lower, upper), 0 always among it."""
-        return tuple((item.lower, item.upper) for item in self.aggregates)
+        return all(part.bounds[0] >= 0 for part in self.parts)
 
     @property
     def digits(self) -> int:
-        """Answers are in units of 10^-digits: more than 0 only for a SUM over a Decimal."""
-        return self.aggregates[0].digits
+        """Of a plan of one part: its cells are in units of 10^-digits."""
+        return self.parts[0].digits
+
+    @cached_property
+    def shape(self) -> Shape:
+        """How its numbers become the table that an analyst sees."""
+        keys = tuple(KeyColumn.of(name, key) for name, key in self.keys)
+        groups = math.prod(len(key.codes) for key in keys)
+        return Shape(
+            keys,
+            tuple(part.size // groups for part in self.parts),
+            tuple(part.kind != "sum" for part in self.parts),
+            tuple(item.column for item in self.items),
+        )
 
     @cached_property
     def text(self) -> str:
         """The canonical SQL of the plan: its identity within the dataset's snapshot. It
         parses to this plan again."""
-        return sql_of(self.dataset, self.table, self.aggregates, self.where)
+        names = [item.text for item in self.items]
+        return sql_of(self.dataset, self.joined, names, self.where, [k.term for _, k in self.keys])

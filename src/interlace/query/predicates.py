@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from interlace.query.terms import Term, Truth
+
 #: Disjoint, ascending, non-adjacent, inclusive.
 Ranges = tuple[tuple[int, int], ...]
 
@@ -25,11 +27,15 @@ class Always:
 
 @dataclass(frozen=True)
 class Within:
-    """The code of ``column`` lies in one of ``ranges``; neither none nor all of its codes do."""
+    """The code of ``term`` lies in one of ``ranges``; neither none nor all of its codes do."""
 
-    column: str
-    codes: tuple[int, int]
+    term: Term
     ranges: Ranges
+
+    @property
+    def codes(self) -> tuple[int, int]:
+        """The least and the greatest code that the term may have."""
+        return self.term.kind.codes
 
 
 @dataclass(frozen=True)
@@ -99,24 +105,31 @@ def _joined(ordered: Iterable[tuple[int, int]]) -> Ranges:
     return tuple(result)
 
 
-def within(column: str, codes: tuple[int, int], ranges: Ranges) -> Predicate:
-    """The predicate of one column, folded to a constant where its codes decide it."""
+def within(term: Term, ranges: Ranges) -> Predicate:
+    """The predicate of one term, folded to a constant where its codes decide it."""
     if not ranges:
         return Always(False)
-    return Always(True) if ranges == (codes,) else Within(column, codes, ranges)
+    if ranges == (term.kind.codes,):
+        return Always(True)
+    if isinstance(term, Truth):
+        return term.of if ranges == ((1, 1),) else negation(term.of)
+    return Within(term, ranges)
 
 
 def negation(predicate: Predicate) -> Predicate:
     """What holds exactly where ``predicate`` does not.
 
-    >>> negation(Within("age", (0, 9), ((3, 9),)))
-    Within(column='age', codes=(0, 9), ranges=((0, 2),))
+    >>> from interlace.query.columns import Integer
+    >>> from interlace.query.terms import Ref
+    >>> age = Ref("people", "age", Integer(0, 9))
+    >>> negation(Within(age, ((3, 9),))).ranges
+    ((0, 2),)
     """
     match predicate:
         case Always(value):
             return Always(not value)
-        case Within(column, codes, ranges):
-            return Within(column, codes, complement(ranges, codes))
+        case Within(term, ranges):
+            return Within(term, complement(ranges, predicate.codes))
         case Every(parts):
             return disjunction(negation(part) for part in parts)
         case Some(parts):
@@ -126,9 +139,11 @@ def negation(predicate: Predicate) -> Predicate:
 def conjunction(parts: Iterable[Predicate]) -> Predicate:
     """Where all of the parts hold.
 
-    >>> old = Within("age", (0, 9), ((5, 9),))
-    >>> conjunction([Always(True), old, Within("age", (0, 9), ((0, 5),))])
-    Within(column='age', codes=(0, 9), ranges=((5, 5),))
+    >>> from interlace.query.columns import Integer
+    >>> from interlace.query.terms import Ref
+    >>> age = Ref("people", "age", Integer(0, 9))
+    >>> conjunction([Always(True), Within(age, ((5, 9),)), Within(age, ((0, 5),))]).ranges
+    ((5, 5),)
     """
     return _combined(parts, neutral=True)
 
@@ -136,7 +151,10 @@ def conjunction(parts: Iterable[Predicate]) -> Predicate:
 def disjunction(parts: Iterable[Predicate]) -> Predicate:
     """Where at least one of the parts holds.
 
-    >>> disjunction([Within("age", (0, 9), ((5, 9),)), Within("age", (0, 9), ((0, 4),))])
+    >>> from interlace.query.columns import Integer
+    >>> from interlace.query.terms import Ref
+    >>> age = Ref("people", "age", Integer(0, 9))
+    >>> disjunction([Within(age, ((5, 9),)), Within(age, ((0, 4),))])
     Always(value=True)
     """
     return _combined(parts, neutral=False)
@@ -158,18 +176,19 @@ def _combined(parts: Iterable[Predicate], *, neutral: bool) -> Predicate:
 
 
 def _merged(parts: Iterable[Predicate], *, neutral: bool) -> set[Predicate]:
-    """The parts with every column's ranges intersected (neutral True) or united (False)."""
+    """The parts with every term's ranges intersected (neutral True) or united (False)."""
     rest: set[Predicate] = set()
-    columns: dict[tuple[str, tuple[int, int]], list[Ranges]] = {}
+    terms: dict[Term, list[Ranges]] = {}
     for part in parts:
         if isinstance(part, Within):
-            columns.setdefault((part.column, part.codes), []).append(part.ranges)
+            terms.setdefault(part.term, []).append(part.ranges)
         else:
             rest.add(part)
-    for (column, codes), ranges in columns.items():
+    for term, ranges in terms.items():
+        codes = term.kind.codes
         if neutral:
             outside = union(complement(item, codes) for item in ranges)
-            rest.add(within(column, codes, complement(outside, codes)))
+            rest.add(within(term, complement(outside, codes)))
         else:
-            rest.add(within(column, codes, union(ranges)))
+            rest.add(within(term, union(ranges)))
     return rest

@@ -6,126 +6,158 @@ reaches an engine. Runs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
 from sqlglot import expressions as exp
 
-from interlace.query.plan import Aggregate, Plan
-from interlace.query.predicates import Always, Every, Predicate, Ranges, Some, Within
-from interlace.query.schema import Dataset, Table
+from interlace.query.keys import Key
+from interlace.query.parts import Part
+from interlace.query.plan import Plan
+from interlace.query.rewrite_terms import Terms, column, greatest, integer, least
+from interlace.query.stored import RANK, UNIT, Names, key_rank
 
-#: The column that holds a unit's keyed id.
-UNIT = "unit"
-#: The column that numbers a unit's rows from 1, in an order that only the secret key tells.
-RANK = "rank"
-
-
-def key_rank(j: int) -> str:
-    """The column that numbers, from 1, the distinct keys that a unit has of its table's j-th
-    key set; rows of one key share a number.
-
-    >>> key_rank(0)
-    'k0'
-    """
-    return f"k{j}"
+_UNITS = "units"
 
 
-def table_name(dataset: Dataset, table: Table) -> str:
-    """What the snapshot calls a table: by place, whatever its declared name.
+@dataclass(frozen=True)
+class Statement:
+    """One SQL statement: for each group that has rows, the codes of its keys and then one
+    integer for each of the parts at these ``places`` of the plan."""
 
-    >>> people = Table("people", {})
-    >>> table_name(Dataset("clinic", "id", (people,)), people)
-    't0'
-    """
-    return f"t{dataset.tables.index(table)}"
-
-
-def column_name(table: Table, column: str) -> str:
-    """What the snapshot calls a column, by place.
-
-    >>> from interlace.query.columns import Boolean
-    >>> column_name(Table("people", {"male": Boolean()}), "male")
-    'c0'
-    """
-    return f"c{[name for name, _ in table.columns].index(column)}"
+    sql: str
+    places: tuple[int, ...]
 
 
-def rewrite(plan: Plan, dialect: str, catalog: str | None = None) -> str:
-    """The statement that gives one row of exact integers, one for each cell.
+def rewrite(plan: Plan, dialect: str, catalog: str | None = None) -> list[Statement]:
+    """The statements that give a plan's exact integers; parts of the same keys share one.
 
-    Where a unit may have one row only, rows are added up directly; otherwise rows are
-    added up per unit, clamped, then added up. No window functions: they cost seconds.
+    Without keys and where a unit may have several rows, rows are added up per unit, clamped, then
+    added up. With keys the rows beyond a unit's bounds are left out by their stored ranks, and so
+    need no clamping unless the query asks for it. No window functions: they cost seconds.
 
     >>> from interlace.query.columns import Integer
     >>> from interlace.query.parse import parse
+    >>> from interlace.query.schema import Dataset, Table
     >>> labs = Table("labs", {"value": Integer(0, 500)}, rows_per_unit=1)
     >>> plan = parse("SELECT SUM(value) FROM labs", Dataset("clinic", "id", (labs,)))
-    >>> rewrite(plan, "duckdb")
-    'SELECT COALESCE(SUM("c0"), 0) FROM "t0"'
+    >>> rewrite(plan, "duckdb")[0].sql
+    'SELECT COALESCE(SUM("t0"."c0"), 0) FROM "t0" AS "t0"'
     """
-    rows = exp.select().from_(
-        exp.table_(table_name(plan.dataset, plan.table), db=catalog, quoted=True), copy=False
-    )
-    condition = _condition(plan.table, plan.where)
-    if condition is not None:
-        rows = rows.where(condition, copy=False)
-    numbers = [_of_rows(plan.table, item) for item in plan.aggregates]
-    if plan.table.rows_per_unit == 1:
-        return rows.select(*map(_or_zero, numbers), copy=False).sql(dialect=dialect)
-    named = [exp.alias_(number, f"a{i}", quoted=True) for i, number in enumerate(numbers)]
-    rows = rows.select(*named, copy=False).group_by(exp.column(UNIT, quoted=True), copy=False)
-    units = rows.subquery("units", copy=False)
-    totals = [
-        _or_zero(exp.Sum(this=_clamped(exp.column(f"a{i}", quoted=True), item)))
-        for i, item in enumerate(plan.aggregates)
+    groups: dict[tuple[Key, ...], list[int]] = {}
+    for place, part in enumerate(plan.parts):
+        groups.setdefault(part.keys, []).append(place)
+    return [
+        Statement(
+            _statement(plan, keys, [plan.parts[i] for i in places], dialect, catalog), tuple(places)
+        )
+        for keys, places in groups.items()
     ]
-    return exp.select(*totals, copy=False).from_(units, copy=False).sql(dialect=dialect)
 
 
-def _of_rows(table: Table, item: Aggregate) -> exp.Expr:
+def assembled(
+    plan: Plan, results: Iterable[tuple[Statement, Sequence[Sequence[int]]]]
+) -> tuple[int, ...]:
+    """The plan's cells from the rows that each statement gave; 0 for groups without rows."""
+    cells: list[dict[tuple[int, ...], int]] = [{} for _ in plan.parts]
+    for statement, rows in results:
+        for row in rows:
+            split = len(row) - len(statement.places)
+            group = tuple(int(code) for code in row[:split])
+            for place, value in zip(statement.places, row[split:], strict=True):
+                cells[place][group] = int(value)
+    return tuple(_dense(plan, cells))
+
+
+def _dense(plan: Plan, cells: Sequence[dict[tuple[int, ...], int]]) -> Iterator[int]:
+    for part, found in zip(plan.parts, cells, strict=True):
+        for group in product(*(key.codes for key in part.keys)):
+            yield found.get(group, 0)
+
+
+def _statement(
+    plan: Plan, keys: tuple[Key, ...], parts: list[Part], dialect: str, catalog: str | None
+) -> str:
+    names = Names.of(plan.dataset, plan.joined)
+    terms = Terms(names)
+    groups = [exp.alias_(terms.term(key.term), f"g{i}", quoted=True) for i, key in enumerate(keys)]
+    rows = _rows(plan, names, terms, parts[0], catalog)
+    single = plan.joined.rows == 1
+    if single and not any(part.clamp for part in parts):
+        numbers = [_or_zero(_added(terms, part)) for part in parts]
+        return _grouped(rows.select(*groups, *numbers, copy=False), len(keys)).sql(dialect)
+    if not any(part.per_unit for part in parts):
+        numbers = [_added(terms, part) for part in parts]
+        return _grouped(rows.select(*groups, *numbers, copy=False), len(keys)).sql(dialect)
+    named = [exp.alias_(_added(terms, part), f"a{i}", quoted=True) for i, part in enumerate(parts)]
+    unit = column(names.tables[plan.joined.tables[0].name], UNIT)
+    rows = _grouped(rows.select(*groups, *named, copy=False), len(keys)).group_by(unit, copy=False)
+    again = [column(_UNITS, f"g{i}") for i in range(len(keys))]
+    totals = [
+        _or_zero(exp.Sum(this=_clamped(column(_UNITS, f"a{i}"), part)))
+        for i, part in enumerate(parts)
+    ]
+    outer = exp.select(*again, *totals, copy=False).from_(rows.subquery(_UNITS), copy=False)
+    return _grouped(outer, len(keys)).sql(dialect)
+
+
+def _rows(plan: Plan, names: Names, terms: Terms, part: Part, catalog: str | None) -> exp.Select:
+    """The joined rows that count."""
+    first, *others = plan.joined.tables
+    rows = exp.select().from_(_stored(names.tables[first.name], catalog), copy=False)
+    unit = column(names.tables[first.name], UNIT)
+    for table in others:
+        name = names.tables[table.name]
+        same = exp.EQ(this=unit.copy(), expression=column(name, UNIT))
+        rows = rows.join(_stored(name, catalog), on=same, copy=False)
+    for lookup in plan.joined.lookups:
+        name = names.tables[lookup.public.name]
+        key = column(name, names.columns[lookup.public.name, lookup.public.key])
+        rows = rows.join(
+            _stored(name, catalog),
+            on=exp.EQ(this=terms.term(lookup.by), expression=key),
+            copy=False,
+        )
+    conditions = [*_bounds(plan, names, part), terms.condition(plan.where)]
+    for condition in conditions:
+        if condition is not None:
+            rows = rows.where(condition, copy=False)
+    return rows
+
+
+def _bounds(plan: Plan, names: Names, part: Part) -> Iterator[exp.Expr]:
+    """With keys, which of a unit's rows count."""
+    if not part.keys:
+        return
+    for table in plan.joined.tables:
+        if table.rows_per_unit > 1:
+            rank = column(names.tables[table.name], RANK)
+            yield exp.LTE(this=rank, expression=integer(table.rows_per_unit))
+    if part.limit is not None:
+        rank = column(names.tables[part.limit.table], key_rank(part.limit.index))
+        yield exp.LTE(this=rank, expression=integer(part.limit.most))
+
+
+def _stored(name: str, catalog: str | None) -> exp.Expr:
+    return exp.alias_(exp.table_(name, db=catalog, quoted=True), name, table=True, quoted=True)
+
+
+def _grouped(select: exp.Select, keys: int) -> exp.Select:
+    return select.group_by(*(integer(i + 1) for i in range(keys)), copy=False) if keys else select
+
+
+def _added(terms: Terms, part: Part) -> exp.Expr:
     """Of one group of rows. No code is missing and no group is empty: it is never NULL."""
-    if item.column is None:
+    if part.term is None:
         return exp.Count(this=exp.Star())
-    return exp.Sum(this=exp.column(column_name(table, item.column), quoted=True))
+    return exp.Sum(this=terms.term(part.term))
 
 
-def _clamped(number: exp.Expr, item: Aggregate) -> exp.Expr:
-    # LEAST and GREATEST skip NULL in some engines and not in others: here it cannot occur.
-    floor = exp.Greatest(this=number, expressions=[_integer(item.lower)], ignore_nulls=True)
-    return exp.Least(this=floor, expressions=[_integer(item.upper)], ignore_nulls=True)
+def _clamped(number: exp.Expr, part: Part) -> exp.Expr:
+    return least(greatest(number, integer(part.bounds[0])), integer(part.bounds[1]))
 
 
 def _or_zero(total: exp.Expr) -> exp.Expr:
     """A sum over no row is NULL; the answer is 0."""
-    return exp.Coalesce(this=total, expressions=[_integer(0)])
-
-
-def _integer(value: int) -> exp.Expr:
-    literal = exp.Literal.number(abs(value))
-    return exp.Neg(this=literal) if value < 0 else literal
-
-
-def _condition(table: Table, where: Predicate) -> exp.Expr | None:
-    match where:
-        case Always(value):
-            return None if value else exp.EQ(this=_integer(0), expression=_integer(1))
-        case Within(column, codes, ranges):
-            return _within(exp.column(column_name(table, column), quoted=True), codes, ranges)
-        case Every(parts):
-            return exp.and_(*(_condition(table, part) for part in parts), copy=False)
-        case Some(parts):
-            return exp.or_(*(_condition(table, part) for part in parts), copy=False)
-
-
-def _within(column: exp.Expr, codes: tuple[int, int], ranges: Ranges) -> exp.Expr:
-    single = [_integer(least) for least, most in ranges if least == most]
-    terms = [_range(column, codes, item) for item in ranges if item[0] < item[1]]
-    if single:
-        terms.append(exp.In(this=column.copy(), expressions=single))
-    return exp.or_(*terms, copy=False)
-
-
-def _range(column: exp.Expr, codes: tuple[int, int], item: tuple[int, int]) -> exp.Expr:
-    if item[0] == codes[0]:
-        return exp.LTE(this=column.copy(), expression=_integer(item[1]))
-    if item[1] == codes[1]:
-        return exp.GTE(this=column.copy(), expression=_integer(item[0]))
-    return exp.Between(this=column.copy(), low=_integer(item[0]), high=_integer(item[1]))
+    return exp.Coalesce(this=total, expressions=[integer(0)])

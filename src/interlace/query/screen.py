@@ -17,7 +17,7 @@ from interlace.query.advice import ADVICE, ARITHMETIC, FORM, advice_for
 DIALECT = "duckdb"
 LONGEST_TEXT = 20_000
 MOST_TOKENS = 5_000
-#: Of parentheses and NOTs. The parser recurses, so the limit is far below Python's own.
+#: Of parentheses, CASEs and NOTs. The parser recurses, so the limit is far below Python's own.
 DEEPEST = 16
 
 _ALLOWED = frozenset(
@@ -26,10 +26,21 @@ _ALLOWED = frozenset(
         TokenType.L_PAREN, TokenType.R_PAREN, TokenType.STAR, TokenType.COMMA, TokenType.DOT,
         TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.BETWEEN, TokenType.IN,
         TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE,
-        TokenType.DASH, TokenType.NUMBER, TokenType.STRING, TokenType.TRUE, TokenType.FALSE,
-        TokenType.DATE, TokenType.VAR, TokenType.IDENTIFIER,
+        TokenType.DASH, TokenType.PLUS, TokenType.NUMBER, TokenType.STRING, TokenType.TRUE, TokenType.FALSE,
+        TokenType.DATE, TokenType.VAR, TokenType.IDENTIFIER, TokenType.JOIN, TokenType.INNER,
+        TokenType.ON, TokenType.USING, TokenType.GROUP_BY, TokenType.CASE, TokenType.WHEN,
+        TokenType.THEN, TokenType.ELSE, TokenType.END,
     }
 )  # fmt: skip
+_FUNCTIONS = frozenset(
+    {
+        "COUNT", "SUM", "AVG", "VAR_POP", "VAR_SAMP", "VARIANCE", "VAR", "STDDEV", "STDDEV_POP",
+        "STDDEV_SAMP", "QUANTILE", "MEDIAN", "CLAMP", "BUCKET", "ABS", "YEAR", "QUARTER", "MONTH",
+        "DAY", "ISODOW", "EXTRACT", "DATE_PART", "DATE_TRUNC",
+    }
+)  # fmt: skip
+#: Of +, - and *: expressions nest as deep as a chain of them is long.
+MOST_OPERATORS = 64
 
 #: Ways to write a text that only some engines know.
 _TEXTS = frozenset(
@@ -105,7 +116,7 @@ def _opens(token: Token | None) -> bool:
 
 def _check_function(text: str, token: Token) -> None:
     word = token.text.upper()
-    if word not in ("COUNT", "SUM"):
+    if word not in _FUNCTIONS:
         construct = word if word in ADVICE else f"function {_shown(word)}"
         raise QueryRefused(construct, advice_for(construct), position(text, token.start))
 
@@ -184,10 +195,18 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _check_depth(text: str, tokens: list[Token]) -> None:
-    depth = negations = 0
+    depth = negations = operators = 0
     for token in tokens:
         kind = token.token_type
-        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+        depth += kind in (TokenType.L_PAREN, TokenType.CASE)
+        depth -= kind in (TokenType.R_PAREN, TokenType.END)
+        operators += kind in (TokenType.PLUS, TokenType.DASH, TokenType.STAR)
+        if operators > MOST_OPERATORS:
+            raise QueryRefused(
+                "length",
+                f"a query may have {MOST_OPERATORS} of the operators + - *",
+                position(text, token.start),
+            )
         # A run of NOTs or minus signs nests as deep as parentheses do.
         negations = negations + 1 if kind in (TokenType.NOT, TokenType.DASH) else 0
         if depth + negations > DEEPEST:
@@ -205,7 +224,10 @@ def _refusal(text: str, tokens: list[Token]) -> QueryRefused:
     if token.token_type in _TEXTS:
         construct = "form of a text"
     hint = _test(tokens) if word == "IS" else construct
-    return QueryRefused(construct, advice_for(hint), position(text, token.start))
+    advice = advice_for(hint)
+    if hint not in ADVICE and token.text.isidentifier():
+        advice = f'is a word of SQL: as a name, write it in double quotes, "{_shown(token.text)}"'
+    return QueryRefused(construct, advice, position(text, token.start))
 
 
 def _test(tokens: list[Token]) -> str:

@@ -1,79 +1,167 @@
 """The canonical SQL text of a plan: what it means in the analyst's own words and values.
 
-It is an identity that ledgers keep, so it is written here to the last blank and does not
-follow a library's formatting. No engine runs it: engines get ``rewrite``.
+It is an identity, so it is written here to the last blank and does not follow a library's
+formatting. No engine runs it: engines get ``rewrite``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from interlace.query.columns import Column, Day
+from interlace.query.figures import in_units
+from interlace.query.joins import Joined
 from interlace.query.predicates import Always, Every, Predicate, Ranges, Some, Within, complement
-from interlace.query.schema import Dataset, Table
-
-if TYPE_CHECKING:
-    from interlace.query.plan import Aggregate
+from interlace.query.schema import Dataset
+from interlace.query.terms import (
+    Absolute,
+    Bucketed,
+    Chosen,
+    Clamped,
+    Difference,
+    Literal,
+    Minus,
+    PartOf,
+    Plus,
+    Ref,
+    Scaled,
+    Term,
+    Times,
+    Truncated,
+    Truth,
+)
 
 
 def sql_of(
-    dataset: Dataset, table: Table, aggregates: Iterable[Aggregate], where: Predicate
+    dataset: Dataset,
+    joined: Joined,
+    items: Iterable[str],
+    where: Predicate,
+    keys: Iterable[Term] = (),
 ) -> str:
     """The canonical text; parsing it gives the same plan again.
 
     >>> from interlace.query.columns import Integer
+    >>> from interlace.query.schema import Table
     >>> labs = Table("labs", {"value": Integer(0, 500)})
-    >>> sql_of(Dataset("clinic", "id", (labs,)), labs, (), Within("value", (0, 500), ((9, 500),)))
-    'SELECT  FROM "labs" WHERE "value" >= 9'
+    >>> value = Ref("labs", "value", Integer(0, 500))
+    >>> clinic = Dataset("clinic", "id", (labs,))
+    >>> sql_of(clinic, Joined((labs,)), ["COUNT(*)"], Within(value, ((9, 500),)))
+    'SELECT COUNT(*) FROM "labs" WHERE "value" >= 9'
     """
-    items = ", ".join(_aggregate(dataset, item) for item in aggregates)
-    text = f"SELECT {items} FROM {_name(table.name)}"
-    condition = _condition(table, where)
-    return text if condition is None else f"{text} WHERE {condition}"
+    write = Writer(joined.single)
+    text = f"SELECT {', '.join(items)} FROM {quoted(joined.tables[0].name)}"
+    for table in joined.tables[1:]:
+        text += f" JOIN {quoted(table.name)} USING ({quoted(dataset.unit)})"
+    for lookup in joined.lookups:
+        public = quoted(lookup.public.name)
+        text += f" JOIN {public} ON {write.term(lookup.by)} = {public}.{quoted(lookup.public.key)}"
+    condition = write.condition(where)
+    text += "" if condition is None else f" WHERE {condition}"
+    grouped = ", ".join(write.term(key) for key in keys)
+    return f"{text} GROUP BY {grouped}" if grouped else text
 
 
-def _name(name: str) -> str:
+def quoted(name: str) -> str:
+    """A declared name as SQL takes it exactly."""
     return f'"{name}"'  # declared names hold no double quote
 
 
-def _aggregate(dataset: Dataset, item: Aggregate) -> str:
-    if item.kind == "sum":
-        return f"SUM({_name(item.column or '')})"
-    return "COUNT(*)" if item.kind == "rows" else f"COUNT(DISTINCT {_name(dataset.unit)})"
+class Writer:
+    """Writes terms and conditions; names are qualified where there are several tables."""
+
+    def __init__(self, single: bool) -> None:
+        self._single = single
+
+    def term(self, term: Term, strength: int = 0) -> str:
+        """The text, in parentheses if it binds less tightly than ``strength``: 1 for a sum, 2
+        for a product, 3 for what stands alone."""
+        match term:
+            case Ref(table, name):
+                return quoted(name) if self._single else f"{quoted(table)}.{quoted(name)}"
+            case Literal(code, kind):
+                text = kind.show(code)
+                return f"({text})" if text.startswith("-") and strength > 0 else text
+            case Scaled(of):
+                return self.term(of, strength)
+            case Plus(left, right):
+                return _bound(f"{self.term(left, 1)} + {self.term(right, 2)}", 1, strength)
+            case Minus(left, right):
+                return _bound(f"{self.term(left, 1)} - {self.term(right, 2)}", 1, strength)
+            case Times(left, right):
+                return _bound(f"{self.term(left, 2)} * {self.term(right, 3)}", 2, strength)
+            case Truth(of):
+                return f"({self.condition(of)})"
+            case Chosen(branches, otherwise):
+                cases = " ".join(
+                    f"WHEN {self.condition(when) or 'TRUE'} THEN {self.term(result)}"
+                    for when, result in branches
+                )
+                return f"CASE {cases} ELSE {self.term(otherwise)} END"
+            case Difference(left, right):
+                return f"{self.term(left)} = {self.term(right)}"
+        return self._call(term)
+
+    def _call(self, term: Absolute | Clamped | PartOf | Truncated | Bucketed) -> str:
+        inner = self.term(term.of)
+        match term:
+            case Absolute():
+                return f"ABS({inner})"
+            case Clamped(_, lower, upper, kind):
+                low, high = (in_units(code, kind.digits) for code in (lower, upper))
+                return f"CLAMP({inner}, {low}, {high})"
+            case PartOf(part):
+                return f"{part.upper()}({inner})"
+            case Truncated(period):
+                return f"DATE_TRUNC('{period}', {inner})"
+            case Bucketed(_, width, origin, kind):
+                day = isinstance(kind, Day)
+                wide = in_units(width, kind.digits)
+                start = (
+                    Day("0001-01-01", "9999-12-31").show(origin)
+                    if day
+                    else in_units(origin, kind.digits)
+                )
+                return f"BUCKET({inner}, {wide}, {start})"
+
+    def condition(self, where: Predicate) -> str | None:
+        """The text of a condition; None where it always holds."""
+        match where:
+            case Always(value):
+                return None if value else "FALSE"
+            case Within():
+                return " OR ".join(self._terms(where))
+            case Every(parts) | Some(parts):
+                word = " AND " if isinstance(where, Every) else " OR "
+                return word.join(self._grouped(part, word) for part in parts)
+
+    def _grouped(self, part: Predicate, word: str) -> str:
+        text = self.condition(part) or ""
+        # AND binds tighter than OR; the ranges of one term are joined by OR too.
+        loose = isinstance(part, Some) or (isinstance(part, Within) and len(self._terms(part)) > 1)
+        return f"({text})" if loose and word == " AND " else text
+
+    def _terms(self, part: Within) -> list[str]:
+        """Conditions of which one must hold."""
+        if isinstance(part.term, Difference):
+            left, right = self.term(part.term.left, 1), self.term(part.term.right, 1)
+            return [f"{left} {'=' if part.ranges == ((0, 0),) else '<>'} {right}"]
+        kind, text = part.term.kind, self.term(part.term, 1)
+        if not kind.ordered:
+            return [_membership(text, kind, part)]
+        terms = [_range(text, kind, item, part.codes) for item in part.ranges]
+        single = [least for least, most in part.ranges if least == most]
+        if len(single) > 1:
+            wide = [t for t, item in zip(terms, part.ranges, strict=True) if item[0] < item[1]]
+            return [*wide, f"{text} IN ({', '.join(map(kind.show, single))})"]
+        return terms
 
 
-def _condition(table: Table, where: Predicate) -> str | None:
-    match where:
-        case Always(value):
-            return None if value else "FALSE"
-        case Within():
-            return " OR ".join(_terms(table, where))
-        case Every(parts) | Some(parts):
-            word = " AND " if isinstance(where, Every) else " OR "
-            return word.join(_grouped(table, part, word) for part in parts)
+def _bound(text: str, own: int, strength: int) -> str:
+    return f"({text})" if own < strength else text
 
 
-def _grouped(table: Table, part: Predicate, word: str) -> str:
-    text = _condition(table, part) or ""
-    # AND binds tighter than OR; the ranges of one column are joined by OR too.
-    loose = isinstance(part, Some) or (isinstance(part, Within) and len(_terms(table, part)) > 1)
-    return f"({text})" if loose and word == " AND " else text
-
-
-def _terms(table: Table, part: Within) -> list[str]:
-    """Conditions of which one must hold."""
-    kind, column = table.kind(part.column), _name(part.column)
-    if not kind.ordered:
-        return [_membership(column, kind.show, part)]
-    terms = [_range(column, kind.show, item, part.codes) for item in part.ranges]
-    single = [least for least, most in part.ranges if least == most]
-    if len(single) > 1:
-        wide = [text for text, item in zip(terms, part.ranges, strict=True) if item[0] < item[1]]
-        return [*wide, f"{column} IN ({', '.join(map(kind.show, single))})"]
-    return terms
-
-
-def _membership(column: str, show: Callable[[int], str], part: Within) -> str:
+def _membership(text: str, kind: Column, part: Within) -> str:
     """Of a category or a boolean: the listed codes or, if these are fewer, all but the others."""
     gaps = complement(part.ranges, part.codes)
     few, one, many = (
@@ -81,21 +169,19 @@ def _membership(column: str, show: Callable[[int], str], part: Within) -> str:
     )
     listed = [code for least, most in few for code in range(least, most + 1)]
     if len(listed) == 1:
-        return f"{column} {one} {show(listed[0])}"
-    return f"{column} {many} ({', '.join(map(show, listed))})"
+        return f"{text} {one} {kind.show(listed[0])}"
+    return f"{text} {many} ({', '.join(map(kind.show, listed))})"
 
 
 def _size(ranges: Ranges) -> int:
     return sum(most - least + 1 for least, most in ranges)
 
 
-def _range(
-    column: str, show: Callable[[int], str], item: tuple[int, int], codes: tuple[int, int]
-) -> str:
+def _range(text: str, kind: Column, item: tuple[int, int], codes: tuple[int, int]) -> str:
     if item[0] == item[1]:
-        return f"{column} = {show(item[0])}"
+        return f"{text} = {kind.show(item[0])}"
     if item[0] == codes[0]:
-        return f"{column} <= {show(item[1])}"
+        return f"{text} <= {kind.show(item[1])}"
     if item[1] == codes[1]:
-        return f"{column} >= {show(item[0])}"
-    return f"{column} BETWEEN {show(item[0])} AND {show(item[1])}"
+        return f"{text} >= {kind.show(item[0])}"
+    return f"{text} BETWEEN {kind.show(item[0])} AND {kind.show(item[1])}"

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from interlace.core.errors import ParameterError
-from interlace.core.laws import DiscreteLaplace, Law
+from interlace.core.laws import DiscreteLaplace, Joint, Law
 from interlace.core.mechanisms.additive import Additive
 from interlace.core.mechanisms.protocol import (
     Add,
@@ -99,7 +99,7 @@ class Kernels:
         if move.plan != self._plan:
             raise ParameterError("mechanism", "must read the plan that it is asked")
         law = move.kernel.law
-        if law.size != 1:
+        if law.size != 1 or isinstance(law, Joint):
             raise ParameterError("mechanism", "must add one draw of noise to one number")
         if law not in self._noises:
             self._noises[law] = Noise(law, self._cut)

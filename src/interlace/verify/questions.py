@@ -14,7 +14,7 @@ from interlace.core.exact import natural
 from interlace.core.mechanisms.additive import Additive
 from interlace.core.mechanisms.play import openings, play, start
 from interlace.core.mechanisms.protocol import Answer, Composite, Mechanism, Public, Secret
-from interlace.core.queries import LARGEST_INTEGER, Comparison, Query, Sensitivity
+from interlace.core.queries import LARGEST_INTEGER, Comparison, Query, Sensitivity, Shares
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,11 @@ class Plan:
     sensitivity: Sensitivity
     monotone: bool
     size: int = 1
+
+    @property
+    def shares(self) -> Shares:
+        """One part."""
+        return ((1, self.sensitivity),)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from interlace.core.laws import Law, Point
 from interlace.core.mechanisms.codec import Served
 from interlace.core.mechanisms.play import Respond, Secrets, State, answered, openings, play, start
 from interlace.core.mechanisms.protocol import Answer, Mechanism, Public, Secret
-from interlace.core.queries import Query, Sensitivity
+from interlace.core.queries import Query, Sensitivity, Shares
 
 Draw = Callable[[Law], tuple[int, ...]]
 
@@ -26,6 +26,10 @@ class Reading:
     @property
     def size(self) -> int:
         return len(self.values)
+
+    @property
+    def shares(self) -> Shares:
+        return ((self.size, self.sensitivity),)
 
 
 def reading(*values: int, bound: int = 1, monotone: bool = True) -> Reading:

@@ -9,7 +9,7 @@ from typing import final
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real
-from interlace.core.laws import LARGEST_SCALE, SMALLEST_SCALE, Law, Point, Vector
+from interlace.core.laws import LARGEST_SCALE, SMALLEST_SCALE, Joint, Law, Point, Vector
 from interlace.core.mechanisms.protocol import (
     CONFIDENCE,
     Add,
@@ -19,7 +19,7 @@ from interlace.core.mechanisms.protocol import (
     Secret,
     Within,
 )
-from interlace.core.queries import LARGEST_INTEGER, Plan, Query
+from interlace.core.queries import LARGEST_INTEGER, Plan, Query, Sensitivity, Shares
 
 
 def one_of(**given: Real | None) -> tuple[str, Real]:
@@ -58,8 +58,14 @@ class Additive(ABC):
     answers: int
 
     @abstractmethod
-    def law(self, query: Query) -> Law:
-        """The noise of one answer. Raises ParameterError for a scale that is not served."""
+    def law_of(self, moved: Sensitivity, parts: int) -> Law:
+        """The noise of one cell of a part with that sensitivity, in a plan of so many parts.
+        Raises ParameterError for a scale that is not served."""
+
+    @final
+    def law(self, query: Query) -> Law | Joint:
+        """The noise of one answer: each of k parts has a k-th of its privacy loss."""
+        return _law(self, query.plan.shares)
 
     @final
     def opening(self) -> Law:
@@ -89,7 +95,8 @@ class Additive(ABC):
     @final
     def within(self, plan: Plan, confidence: Fraction) -> Within:
         """Of the exact value; for a vector, all its cells together."""
-        return Within(self.law(Query(plan)).radius(confidence))
+        first, *further = radii(self.law(Query(plan)), confidence)
+        return Within(first, further=tuple(further))
 
     @final
     def answer(self, secret: Secret, public: int, query: Query, outcome: Outcome) -> Answer:
@@ -97,9 +104,11 @@ class Additive(ABC):
 
         The value lies in that range, so the cut brings the answer no further from it."""
         del secret, public
-        radius = _radius(self.law(query))
         values = tuple(max(-LARGEST_INTEGER, min(LARGEST_INTEGER, v)) for v in outcome)
-        spans = tuple((v - radius, v + radius) for v in values)
+        spans = tuple(
+            (v - radius, v + radius)
+            for v, radius in zip(values, _radii(self.law(query)), strict=True)
+        )
         return Answer(values[0] if len(values) == 1 else values, None, spans)
 
     @final
@@ -109,5 +118,19 @@ class Additive(ABC):
 
 
 @lru_cache(maxsize=1024)
-def _radius(law: Law) -> int:
-    return law.radius(CONFIDENCE)
+def _law(mechanism: Additive, shares: Shares) -> Law | Joint:
+    laws = [cells(mechanism.law_of(moved, len(shares)), size) for size, moved in shares]
+    return laws[0] if len(laws) == 1 else Joint(tuple(laws))
+
+
+def radii(law: Law | Joint, confidence: Fraction) -> tuple[int, ...]:
+    """Of each part, all together with that probability."""
+    return law.radii(confidence) if isinstance(law, Joint) else (law.radius(confidence),)
+
+
+@lru_cache(maxsize=1024)
+def _radii(law: Law | Joint) -> tuple[int, ...]:
+    """Of every cell."""
+    parts = law.laws if isinstance(law, Joint) else (law,)
+    found = zip(parts, radii(law, CONFIDENCE), strict=True)
+    return tuple(radius for part, radius in found for _ in range(part.size))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import final
 
 from interlace.core.composition import Composition, compose
 from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import ZCDP
 from interlace.core.interval import Interval
-from interlace.core.laws import DiscreteGaussian, Law
-from interlace.core.mechanisms.additive import Additive, cells, one_of, proportional, servable
+from interlace.core.laws import DiscreteGaussian
+from interlace.core.mechanisms.additive import Additive, one_of, proportional, servable
 from interlace.core.mechanisms.shown import shown
-from interlace.core.queries import LARGEST_INTEGER, Query
+from interlace.core.queries import LARGEST_INTEGER, Sensitivity
 
 
 @final
@@ -62,16 +62,11 @@ class Gaussian(Additive):
         rho = Fraction(self.sensitivity**2) / (2 * self.sigma**2)
         return compose([(ZCDP(rho), self.answers)])
 
-    def law(self, query: Query) -> Law:
-        """The noise of one answer: sigma in proportion to the plan's l2 sensitivity."""
-        squared = max(1, query.plan.sensitivity.l2_squared)
-        return _law(self.sigma, squared, self.sensitivity, query.plan.size)
-
-
-@lru_cache(maxsize=1024)
-def _law(sigma: Fraction, squared: int, sensitivity: int, size: int) -> Law:
-    wide = proportional(_root(sigma**2 * squared / sensitivity**2))
-    return cells(DiscreteGaussian(wide), size)
+    def law_of(self, moved: Sensitivity, parts: int) -> DiscreteGaussian:
+        """sigma^2 grows in proportion to the square of the l2 sensitivity and the number of
+        parts: together they have rho = sum_i l2_i^2/(2 sigma^2 k l2_i^2/sensitivity^2)."""
+        squared = max(1, moved.l2_squared) * parts
+        return DiscreteGaussian(proportional(_root(self.sigma**2 * squared / self.sensitivity**2)))
 
 
 def _root(square: Fraction) -> Fraction:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import final
 
 from interlace.core.composition import Composition, compose
 from interlace.core.exact import Real, natural, rational
 from interlace.core.guarantees import PureDP
-from interlace.core.laws import DiscreteLaplace, Law
-from interlace.core.mechanisms.additive import Additive, cells, one_of, proportional, servable
+from interlace.core.laws import DiscreteLaplace
+from interlace.core.mechanisms.additive import Additive, one_of, proportional, servable
 from interlace.core.mechanisms.shown import shown
-from interlace.core.queries import LARGEST_INTEGER, Query
+from interlace.core.queries import LARGEST_INTEGER, Sensitivity
 
 
 @final
@@ -58,12 +58,8 @@ class Laplace(Additive):
     def guarantee(self) -> Composition:
         return compose([(PureDP(self.sensitivity / self.scale), self.answers)])
 
-    def law(self, query: Query) -> Law:
-        """The noise of one answer: its scale in proportion to the plan's l1 sensitivity."""
-        bound = max(1, query.plan.sensitivity.l1)
-        return _law(self.scale, bound, self.sensitivity, query.plan.size)
-
-
-@lru_cache(maxsize=1024)
-def _law(scale: Fraction, bound: int, sensitivity: int, size: int) -> Law:
-    return cells(DiscreteLaplace(proportional(scale * bound / sensitivity)), size)
+    def law_of(self, moved: Sensitivity, parts: int) -> DiscreteLaplace:
+        """The scale grows in proportion to the l1 sensitivity and the number of parts: together
+        they lose sum_i l1_i/(scale k l1_i/sensitivity) = sensitivity/scale."""
+        bound = max(1, moved.l1) * parts
+        return DiscreteLaplace(proportional(self.scale * bound / self.sensitivity))

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from interlace.core.composition import Composition
-from interlace.core.laws import Law
+from interlace.core.laws import Joint, Law
 from interlace.core.queries import Comparison, Plan, Query
 
 Secret = tuple[int, ...]
@@ -32,7 +32,7 @@ CONFIDENCE = Fraction(19, 20)
 class Add:
     """The kernel that adds independent noise of this law to what was read."""
 
-    law: Law
+    law: Joint | Law
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,12 @@ class Answer:
 @dataclass(frozen=True)
 class Within:
     """How near an answer comes, known before it is asked for, with a stated probability:
-    ``radius``, and ``measured`` where a guess turns out to be off and is measured."""
+    ``radius``, ``measured`` where a guess turns out to be off and is measured, and ``further``,
+    the radii of the plan's parts after the first, if it has several."""
 
     radius: int
     measured: int | None = None
+    further: tuple[int, ...] = ()
 
 
 class Mechanism(Protocol):

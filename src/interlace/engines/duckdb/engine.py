@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import threading
+import time
 import weakref
 from pathlib import Path
 
@@ -21,8 +22,9 @@ from interlace.engines.duckdb.forks import busy
 from interlace.engines.duckdb.reader import Reader
 from interlace.engines.duckdb.register import CATALOG, LAYOUT, file_digest
 from interlace.query.plan import Plan
-from interlace.query.rewrite import RANK, rewrite
+from interlace.query.rewrite import Statement, assembled, rewrite
 from interlace.query.schema import Dataset
+from interlace.query.stored import RANK
 
 #: Of a DuckDB connection.
 Settings = dict[str, str | bool | int | float | list[str]]
@@ -66,19 +68,19 @@ class DuckDBEngine:
         """
         if plan.dataset != self._snapshot.dataset:
             raise ParameterError("plan", "was made for another dataset than this snapshot's")
-        statement = rewrite(plan, "duckdb", CATALOG)
+        statements = rewrite(plan, "duckdb", CATALOG)
+        ends = time.monotonic() + self._seconds
         with busy():
             connection = self._current()
-            self._check_layout(statement)
+            self._check_layout(statements)
             # Whatever happens may depend on data, so all of it has one form.
             with contextlib.suppress(Exception):
                 reader = self._reader(connection)
                 try:
-                    row = reader.fetch(statement, self._seconds)
+                    found = [(s, reader.fetch(s.sql, ends - time.monotonic())) for s in statements]
                 finally:
                     self._give_back(reader)
-                if row is not None:
-                    return tuple(int(value) for value in row)
+                return assembled(plan, found)
             raise failure()
 
     def close(self) -> None:
@@ -135,9 +137,9 @@ class DuckDBEngine:
             return connection
         raise EngineError(f"{name} cannot be opened: the custodian must see who may read it")
 
-    def _check_layout(self, statement: str) -> None:
+    def _check_layout(self, statements: list[Statement]) -> None:
         # No text of a user is in a statement. What declares key sets or public tables is younger.
-        if self._layout < LAYOUT and f'"{RANK}"' in statement:
+        if self._layout < LAYOUT and any(f'"{RANK}"' in item.sql for item in statements):
             raise EngineError(
                 f"the snapshot of dataset {self._snapshot.dataset.name!r} is of an older version, "
                 "without row ranks, and cannot answer this: the custodian must register the "

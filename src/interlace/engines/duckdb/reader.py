@@ -17,16 +17,18 @@ from typing import Any
 
 import duckdb
 
+from interlace.engines.base import failure
+
 #: How often a statement is told to end, 20 ms apart, before it is left to end by itself.
 _PATIENCE = 100
 
 
 class _Job:
-    """One statement, and its one row once it is done; none if it failed."""
+    """One statement, and its rows once it is done; None if it failed."""
 
     def __init__(self, statement: str) -> None:
         self.statement = statement
-        self.row: tuple[Any, ...] | None = None
+        self.rows: list[tuple[Any, ...]] | None = None
         self.done = threading.Event()
 
 
@@ -50,19 +52,22 @@ class Reader:
         _readers.add(self)
         self._thread.start()
 
-    def fetch(self, statement: str, seconds: float) -> tuple[Any, ...] | None:
-        """The one row of a statement; None if it fails or takes longer than ``seconds``."""
+    def fetch(self, statement: str, seconds: float) -> list[tuple[Any, ...]]:
+        """The rows of a statement. Raises EngineError if it fails or takes longer than
+        ``seconds``."""
         job = self._job = _Job(statement)
         self.usable = False
         try:
             self._jobs.put(job)
-            job.done.wait(seconds)
+            job.done.wait(max(seconds, 0.0))
         finally:
             if job.done.is_set():
                 self.usable = True
             else:
                 self._interrupt(job)
-        return job.row
+        if job.rows is None:
+            raise failure()
+        return job.rows
 
     def _interrupt(self, job: _Job) -> None:
         for _ in range(_PATIENCE):
@@ -83,7 +88,7 @@ def _run(cursor: duckdb.DuckDBPyConnection, jobs: queue.SimpleQueue[_Job | None]
     with contextlib.closing(cursor):
         while (job := jobs.get()) is not None:
             with contextlib.suppress(Exception):
-                [job.row] = cursor.execute(job.statement).fetchall()
+                job.rows = cursor.execute(job.statement).fetchall()
             job.done.set()
 
 

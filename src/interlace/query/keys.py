@@ -1,0 +1,137 @@
+"""GROUP BY as data: keys with all their public values. Sees no data and no SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from interlace.query.days import periods
+from interlace.query.joins import Joined
+from interlace.query.predicates import Always, Every, Predicate, Ranges, Some, Within
+from interlace.query.schema import Table
+from interlace.query.terms import (
+    Bucketed,
+    Chosen,
+    Difference,
+    Literal,
+    Minus,
+    Plus,
+    Ref,
+    Term,
+    Times,
+    Truncated,
+    Truth,
+)
+
+#: How many values a key may have, and how many noisy numbers a query.
+MOST_KEYS = 4_096
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key and the codes for which there is a row, ascending."""
+
+    term: Term
+    codes: tuple[int, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class KeyLimit:
+    """That a unit counts for at most ``most`` keys of the key set ``index`` of a table."""
+
+    table: str
+    index: int
+    most: int
+
+
+def public_codes(term: Term, where: Predicate, most: int = MOST_KEYS) -> tuple[int, ...] | None:
+    """The codes that a key may have where the condition holds; None if they are more than
+    ``most``. What the condition says of the key itself counts, and nothing else of it.
+
+    >>> from interlace.query.columns import Integer
+    >>> age = Ref("people", "age", Integer(0, 120))
+    >>> public_codes(age, Within(age, ((3, 4), (9, 9))))
+    (3, 4, 9)
+    """
+    ranges = _ranges(term, where)
+    if isinstance(term, Bucketed | Truncated | Chosen):
+        codes = _listed(term, most)
+        # If none is left there is still a table, of zeros.
+        return codes and (tuple(c for c in codes if any(a <= c <= b for a, b in ranges)) or codes)
+    if sum(high - low + 1 for low, high in ranges) > most:
+        return None
+    return tuple(code for low, high in ranges for code in range(low, high + 1))
+
+
+def _ranges(term: Term, where: Predicate) -> Ranges:
+    for part in where.parts if isinstance(where, Every) else (where,):
+        if isinstance(part, Within) and part.term == term:
+            return part.ranges
+    return (term.kind.codes,)
+
+
+def _listed(term: Bucketed | Truncated | Chosen, most: int) -> tuple[int, ...] | None:
+    lower, upper = term.kind.codes
+    if isinstance(term, Bucketed):
+        steps = (upper - lower) // term.width + 1
+        return None if steps > most else tuple(range(lower, upper + 1, term.width))
+    if isinstance(term, Truncated):
+        found = periods(term.period, *term.of.kind.codes, most)
+        return None if found is None else tuple(found)
+    codes: set[int] = set()
+    for branch in (*(result for _, result in term.branches), term.otherwise):
+        part = public_codes(branch, Always(True), most)
+        if part is None or len(codes | set(part)) > most:
+            return None
+        codes |= set(part)
+    return tuple(sorted(codes))
+
+
+def key_limit(keys: Iterable[Term], joined: Joined) -> KeyLimit | None:
+    """The least declared limit on how many of these keys a unit counts for: of a key set that
+    determines them."""
+    wanted = {joined.origin(ref) for key in keys for ref in refs(key)}
+    if not wanted:
+        return None
+    limits = [
+        KeyLimit(table.name, index, keys_of.keys_per_unit)
+        for table in joined.tables
+        for index, keys_of in enumerate(table.key_sets)
+        if table.rows_per_unit > 1 and wanted <= _columns(table, keys_of.columns)
+    ]
+    return min(limits, key=lambda limit: limit.most, default=None)
+
+
+def _columns(table: Table, names: Iterable[str]) -> set[Ref]:
+    return {Ref(table.name, name, table.kind(name)) for name in names}
+
+
+def refs(term: Term) -> Iterator[Ref]:
+    """The columns of which a term is a function."""
+    match term:
+        case Ref():
+            yield term
+        case Literal():
+            return
+        case Plus() | Minus() | Times() | Difference():
+            yield from refs(term.left)
+            yield from refs(term.right)
+        case Chosen(branches, otherwise):
+            for when, result in branches:
+                yield from condition_refs(when)
+                yield from refs(result)
+            yield from refs(otherwise)
+        case Truth(of):
+            yield from condition_refs(of)
+        case _:
+            yield from refs(term.of)
+
+
+def condition_refs(where: Predicate) -> Iterator[Ref]:
+    """The columns on which a condition depends."""
+    match where:
+        case Within(term):
+            yield from refs(term)
+        case Every(parts) | Some(parts):
+            for part in parts:
+                yield from condition_refs(part)
