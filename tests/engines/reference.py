@@ -47,6 +47,11 @@ def normalised(raw: Raw, columns: Mapping[str, Column]) -> Row | None:
     """The row as registration must keep it; None if it must drop it."""
     if raw["id"] is None:
         return None
+    return normalised_public(raw, columns)
+
+
+def normalised_public(raw: Raw, columns: Mapping[str, Column]) -> Row | None:
+    """The same for a row of a public table, which has no unit."""
     row: dict[str, Value] = {}
     for name, kind in columns.items():
         value = _value(raw[name], kind)
@@ -69,10 +74,21 @@ def answer(question: Question, rows: Sequence[Raw], columns: Mapping[str, Column
     return int(scaled)
 
 
+def rule(value: Any, kind: Column) -> str | None:
+    """Which rule applies to a value of a source: missing, unknown, out_of_range or none."""
+    if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+        return "missing"
+    if isinstance(kind, Boolean):
+        return None
+    if isinstance(kind, Category):
+        return None if value in kind.values else "unknown"
+    place: Any = value if isinstance(kind, Day) else _rounded(value, kind)
+    return None if kind.lower <= place <= kind.upper else "out_of_range"
+
+
 def _value(value: Any, kind: Column) -> Value | None:
     """The normalised value; None if its row is to be dropped."""
-    missing = value is None or value == "" or (isinstance(value, float) and math.isnan(value))
-    if missing:
+    if rule(value, kind) == "missing":
         return None if kind.missing == "drop" else _as_value(kind.missing)
     if isinstance(kind, Boolean):
         return bool(value)
