@@ -160,6 +160,32 @@ def test_what_goes_out_never_gets_smaller() -> None:
         to_dp_accounting(il.ApproxDP(1, 1e-6))
 
 
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        il.PureDP(0.5, relation=CHANGE),
+        il.GaussianDP(0.5, relation=CHANGE),
+        il.ApproxDP(0, 1, relation=CHANGE),
+        il.losses.DiscreteLaplace(2, relation=CHANGE),
+        il.compose([(il.ZCDP(0.5, relation=CHANGE), 3)]),
+    ],
+    ids=str,
+)
+def test_no_event_claims_a_guarantee_of_other_neighbours(guarantee: Guarantee) -> None:
+    with pytest.raises(il.RelationMismatch):
+        to_dp_accounting(guarantee)
+
+
+@pytest.mark.parametrize("epsilon", [1e300, 1e10, 1e-12, 1e-300])
+def test_discrete_laplace_of_any_size_is_read(epsilon: float) -> None:
+    found = from_dp_accounting(
+        event("DiscreteLaplaceDpEvent", noise_parameter=epsilon, sensitivity=1)
+    )
+    assert found.epsilon(0) >= epsilon
+    assert found.epsilon(0) == pytest.approx(epsilon, rel=1e-12)
+    assert from_dp_accounting(to_dp_accounting(il.PureDP(epsilon))).epsilon(0) >= epsilon
+
+
 def test_the_library_agrees_where_it_is_installed() -> None:
     if importlib.util.find_spec("dp_accounting") is None:
         pytest.skip("dp_accounting is not installed: the doubles above stand for it")

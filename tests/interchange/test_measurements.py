@@ -107,6 +107,38 @@ def test_the_metric_tells_the_neighbours() -> None:
         from_opendp(noisy, 1, relation=il.Relation.ADD_REMOVE)
 
 
+@pytest.mark.parametrize("metric", [dp.symmetric_distance, dp.insert_delete_distance])
+def test_a_changed_row_is_at_distance_2_where_rows_are_counted(metric: Callable[[], Any]) -> None:
+    vector = dp.vector_domain(dp.atom_domain(bounds=(0, 1)))
+    added = dp.t.make_sum(vector, metric()) >> laplace(4.0)
+    for near in (0, 1):
+        with pytest.raises(il.RelationMismatch, match="give 2"):
+            from_opendp(added, near, relation=CHANGE)
+    assert from_opendp(added, 2, relation=CHANGE).epsilon(0) == 0.5
+
+
+def test_randomised_response_compares_two_answers_of_one_unit() -> None:
+    response = dp.m.make_randomized_response_bool(0.75)
+    found = from_opendp(response, 1)
+    assert found.relation is CHANGE
+    assert found.epsilon(0) == pytest.approx(math.log(3))
+    with pytest.raises(il.RelationMismatch):
+        from_opendp(response, 1, relation=il.Relation.ADD_REMOVE)
+
+
+def test_metrics_are_known_inside_others() -> None:
+    for inner, relation in (("ChangeOneIdDistance", CHANGE), ("SymmetricIdDistance", None)):
+        double = SimpleNamespace(
+            output_measure="MaxDivergence",
+            input_metric=f"FrameDistance({inner}('id'))",
+            map=lambda d_in: 0.5 * d_in,
+        )
+        assert from_opendp(double, 1).relation is (relation or il.Relation.ADD_REMOVE)
+        other = il.Relation.ADD_REMOVE if relation else CHANGE
+        with pytest.raises(il.RelationMismatch):
+            from_opendp(double, 1, relation=other)
+
+
 @pytest.mark.parametrize("loss", [math.nan, -1.0, "1", None, True])
 def test_losses_that_are_none_are_refused(loss: object) -> None:
     double = SimpleNamespace(

@@ -142,7 +142,11 @@ def _discrete_laplace(event: Any, relation: Relation, where: str) -> Guarantee |
         return PureDP(0, relation=relation)
     if bound > 1:
         return PureDP(each * bound, relation=relation)
-    return DiscreteLaplace(1 / each, relation=relation)
+    try:
+        return DiscreteLaplace(1 / each, relation=relation)
+    except ParameterError:
+        # Beyond the scales whose loss is computed it is pure all the same.
+        return PureDP(each, relation=relation)
 
 
 def _randomised_response(event: Any, relation: Relation, where: str) -> Guarantee | None:

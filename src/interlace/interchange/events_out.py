@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from interlace.core.composition import Composition, compose
-from interlace.core.errors import Unproven
+from interlace.core.errors import RelationMismatch, Unproven
 from interlace.core.exact import float_down, float_up
-from interlace.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
+from interlace.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, Relation
 from interlace.core.guarantees.losses import DiscreteLaplace
 
 _MODULE = "dp_accounting.dp_event"
@@ -23,12 +23,17 @@ def to_dp_accounting(guarantee: Guarantee) -> EventTuple:
     for accounting by adding or removing one unit, at least as large in every number.
 
     PureDP is the discrete Laplace noise of that loss, whose curve is that of randomised response
-    (FORMULAS 7.3, 8.2). Compositions keep their counts. Raises Unproven for what no event says.
+    (FORMULAS 7.3, 8.2). Compositions keep their counts. Raises Unproven for what no event says, and
+    RelationMismatch for a guarantee of other neighbours: an event would claim it of these.
 
     >>> event = to_dp_accounting(GaussianDP(0.5))
     >>> event.class_name, event.noise_multiplier
     ('GaussianDpEvent', 2.0)
     """
+    if guarantee.relation is not Relation.ADD_REMOVE:
+        raise RelationMismatch(
+            f"{guarantee} is for {guarantee.relation}, and events are for adding or removing one unit"
+        )
     parts = guarantee.parts if isinstance(guarantee, Composition) else compose([guarantee]).parts
     events = [_times(_event(part), count) for part, count in parts]
     return events[0] if len(events) == 1 else _tuple("ComposedDpEvent", events=events)

@@ -6,6 +6,7 @@ has. Nothing is invoked but the map.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -16,10 +17,12 @@ from interlace.core.guarantees import ZCDP, ApproxDP, Notion, PureDP, Relation, 
 from interlace.core.guarantees.base import read_relation
 from interlace.interchange.reading import attribute, binary, is_infinite
 
-#: Metrics in which a distance is a number of rows that were replaced.
-_REPLACING = ("ChangeOneDistance", "ChangeOneIdDistance", "HammingDistance")
+#: Metrics in which a distance is a number of rows that were replaced, or whether a value was.
+_REPLACING = ("ChangeOneDistance", "ChangeOneIdDistance", "HammingDistance", "DiscreteDistance")
 #: Metrics in which it is a number of rows that were added or removed.
 _ADDING = ("SymmetricDistance", "SymmetricIdDistance", "InsertDeleteDistance")
+#: In those a row that is replaced goes and comes.
+_REPLACED = 2
 
 
 def from_opendp(
@@ -38,11 +41,12 @@ def from_opendp(
     its losses from above, and are the binary numbers that they are.
 
     ``relation`` is what one unit may do to be at that distance: by default to be added or removed,
-    or changed where the metric counts rows that were replaced. A measurement that answers
-    interactively must hold its map against adaptive questions.
+    or changed where the metric counts rows that were replaced, or compares values. Where it counts
+    rows that were added or removed, a row that is changed is at distance 2. A measurement that
+    answers interactively must hold its map against adaptive questions.
 
-    Raises RelationMismatch for a relation that the metric does not have, Unproven for other
-    measures, and ParameterError for what is no measurement and for missing arguments.
+    Raises RelationMismatch for a relation that the metric does not have at ``d_in``, Unproven for
+    other measures, and ParameterError for what is no measurement and for missing arguments.
 
     >>> import opendp.prelude as dp
     >>> dp.enable_features("contrib")
@@ -51,7 +55,7 @@ def from_opendp(
     PureDP(0.25)
     """
     measure = str(attribute(measurement, "output_measure", "measurement"))
-    found = _relation(str(attribute(measurement, "input_metric", "measurement")), relation)
+    found = _relation(str(attribute(measurement, "input_metric", "measurement")), relation, d_in)
     for name, value, needed in (
         ("delta", delta, measure == _PROFILE),
         ("alpha", alpha, measure == _CURVE),
@@ -69,13 +73,21 @@ def from_opendp(
     return read(losses, found, delta if alpha is None else alpha)
 
 
-def _relation(metric: str, relation: Relation | None) -> Relation:
+def _relation(metric: str, relation: Relation | None, d_in: Any) -> Relation:
+    # Anywhere in its name: a metric of groups or frames names the one inside.
+    replaces = any(name in metric for name in _REPLACING)
     if relation is None:
-        return Relation.CHANGE_ONE if metric.startswith(_REPLACING) else Relation.ADD_REMOVE
-    if read_relation(relation) is Relation.ADD_REMOVE and metric.startswith(_REPLACING):
+        return Relation.CHANGE_ONE if replaces else Relation.ADD_REMOVE
+    if read_relation(relation) is Relation.ADD_REMOVE and replaces:
         raise RelationMismatch(
-            f"a distance in {metric} counts rows that were replaced: it says nothing of a unit "
-            "that is added or removed"
+            f"a distance in {metric} counts what was replaced: it says nothing of a unit that is "
+            "added or removed"
+        )
+    adds = any(name in metric for name in _ADDING) and isinstance(d_in, numbers.Real)
+    if relation is Relation.CHANGE_ONE and adds and d_in < _REPLACED:
+        raise RelationMismatch(
+            f"a unit that is changed is never at distance {d_in} in {metric}: each of its rows goes "
+            "and comes, so give 2 for one row"
         )
     return relation
 
