@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import xml.etree.ElementTree as ET
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -290,3 +292,27 @@ def test_comparison_says_where_a_rule_covers_nothing() -> None:
 )
 def test_options_that_do_not_fit_are_refused(options: tuple[str, ...]) -> None:
     assert run("0.1", *options).exit_code == 2
+
+
+def test_a_file_may_be_what_to_json_wrote(tmp_path: Path) -> None:
+    plan = il.compose([(il.PureDP(0.25), 7), il.losses.DiscreteLaplace(2.5, 3)])
+    file = tmp_path / "plan.json"
+    file.write_text(il.interchange.to_json(plan))
+    assert il.compose(read_file(file)) == plan
+    file.write_text(il.interchange.to_json(plan).replace('"version": 1', '"version": 999'))
+    with pytest.raises(ParameterError, match=r"plan.json, version: "):
+        read_file(file)
+
+
+def test_long_lists_are_read_as_the_decimals_they_are(tmp_path: Path) -> None:
+    others = ["0.1000000000000000055", "5e6", "1e-400"]
+    rows = ["0.10", "1e-2", "0.3", *others] * 400
+    file = tmp_path / "plan.csv"
+    file.write_text("\n".join(["epsilon", *rows]))
+    [(batch, _), *rest] = read_file(file)
+    assert isinstance(batch, Batch)
+    assert batch.few == tuple((Fraction(x), 400) for x in ("0.01", "0.1", "0.3"))
+    assert {g for g, _ in rest} == {il.PureDP(Decimal(x)) for x in others}
+    file.write_text("\n".join(["epsilon,delta", *["0.1,0.5"] * 2000, "0.1,1.5"]))
+    with pytest.raises(ParameterError, match="line 2002, column delta"):
+        read_file(file)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,13 @@ from interlace.cli.expression import Form, form_of, read_expression, read_whole
 from interlace.core.composition.batch import LARGEST, Batch
 from interlace.core.errors import ParameterError
 from interlace.core.guarantees import ApproxDP, Guarantee, PureDP, Relation
+from interlace.interchange import from_json
 
 Items = list[tuple[Guarantee, int]]
+Row = tuple[str, Mapping[str, str] | str | Guarantee]
+"""Where something stands, and its fields, an expression, or what needs no reading any more."""
+Pair = tuple[float, float | None]
+"""epsilon and delta as floats whose decimals are exactly these; None for a pure one."""
 
 _NUMBERS = (
     "epsilon",
@@ -38,6 +45,8 @@ _NUMBERS = (
 _OTHER = ("notion", "count", "relation")
 #: From this many on, (epsilon, delta) items become one batch, if floats hold them exactly.
 _BATCHED = 1000
+#: A decimal that a float may print.
+_DECIMAL = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?(e-?[0-9]{1,3})?", re.IGNORECASE)
 
 
 def is_file(text: str) -> bool:
@@ -54,7 +63,8 @@ def read_file(path: Path) -> Items:
 
     JSON: a list of expressions, and of objects with "notion", its numbers (as numbers or as text
     like "1/11"), and where wanted "count" and "relation". CSV: a header with some of these names;
-    without a notion a row is pure, or (epsilon, delta) where it has a delta.
+    without a notion a row is pure, or (epsilon, delta) where it has a delta. What ``to_json`` wrote
+    is read too.
 
     Raises click.UsageError for a file that cannot be read, ParameterError for what is not so.
     """
@@ -64,11 +74,44 @@ def read_file(path: Path) -> Items:
         raise click.UsageError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ParameterError(str(path), "must be UTF-8 text") from None
-    items = _json(text, path) if path.suffix.lower() == ".json" else _csv(text, path)
-    return _batched(items)
+    return _items(_json(text, path) if path.suffix.lower() == ".json" else _csv(text, path))
 
 
-def _json(text: str, path: Path) -> Items:
+def _items(rows: Iterable[Row]) -> Items:
+    plain: list[Pair] = []
+    items: Items = []
+    for place, row in rows:
+        if isinstance(row, Guarantee):
+            items.append((row, 1))
+        elif isinstance(row, str):
+            items += _placed(place, lambda row=row: read_expression(row))
+        elif (pair := _pair(row)) is not None:
+            plain.append(pair)
+        else:
+            items.append(_placed(place, lambda row=row: _built(row)))
+    return _batched(plain, items)
+
+
+def _pair(fields: Mapping[str, str]) -> Pair | None:
+    """What the fields say where they are plain: by floats alone, since there may be 100,000 rows."""
+    if not fields.keys() <= {"epsilon", "delta", "count"} or fields.get("count", "1") != "1":
+        return None
+    epsilon = _float(fields.get("epsilon", ""), LARGEST)
+    if "delta" not in fields or epsilon is None:
+        return None if epsilon is None else (epsilon, None)
+    delta = _float(fields["delta"], 1)
+    return None if delta is None else (epsilon, delta)
+
+
+def _float(text: str, most: float) -> float | None:
+    """A float up to ``most`` that prints exactly this decimal, if there is one."""
+    if not _DECIMAL.fullmatch(text):
+        return None
+    found = float(text)
+    return found if found <= most and Decimal(repr(found)) == Decimal(text) else None
+
+
+def _json(text: str, path: Path) -> Iterator[Row]:
     try:
         found = json.loads(
             text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=_once
@@ -79,20 +122,21 @@ def _json(text: str, path: Path) -> Items:
     except (RecursionError, _Twice) as error:
         told = str(error) if isinstance(error, _Twice) else "is nested too deeply"
         raise ParameterError(str(path), told) from None
+    if isinstance(found, dict) and "format" in found:
+        yield str(path), _placed(f"{path},", lambda: from_json(text))
+        return
     if not isinstance(found, list):
-        raise ParameterError(str(path), "must be a list of objects and expressions")
-    items: Items = []
+        raise ParameterError(
+            str(path), "must be a list of objects and expressions, or what to_json wrote"
+        )
     for index, item in enumerate(found):
         place = f"{path}, item {index}"
-        if isinstance(item, str):
-            items += _placed(place, lambda item=item: read_expression(item))
-        elif isinstance(item, dict) and all(isinstance(v, str) for v in item.values()):
-            items.append(_placed(place, lambda item=item: _built(item)))
-        else:
+        fields = item.values() if isinstance(item, dict) else (item,)
+        if not all(isinstance(v, str) for v in fields):
             raise ParameterError(
                 place, "must be an expression, or an object of numbers and text with a notion"
             )
-    return items
+        yield place, item
 
 
 class _Twice(ValueError):
@@ -106,9 +150,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _csv(text: str, path: Path) -> Items:
+def _csv(text: str, path: Path) -> Iterator[Row]:
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-    items: Items = []
     try:
         header = [name.strip().lower() for name in next(rows, [])]
         _check_header(header, path)
@@ -120,10 +163,9 @@ def _csv(text: str, path: Path) -> Items:
                 raise ParameterError(place, f"has {len(row)} columns, the header {len(header)}")
             cells = zip(header, row, strict=True)
             fields = {name: cell.strip() for name, cell in cells if cell.strip()}
-            items.append(_placed(f"{place}, column", lambda fields=fields: _built(fields)))
+            yield f"{place}, column", fields
     except csv.Error as error:
         raise ParameterError(f"{path}, line {rows.line_num}", f"is no CSV: {error}") from None
-    return items
 
 
 def _check_header(header: list[str], path: Path) -> None:
@@ -182,19 +224,17 @@ def _relation(text: str) -> Relation:
     raise ParameterError("relation", f"must be one of {', '.join(r.value for r in Relation)}")
 
 
-def _batched(items: Items) -> Items:
-    """The same, with many different (epsilon, delta) items as one array: far faster."""
-    if len(items) < _BATCHED:
-        return items
+def _batched(plain: list[Pair], items: Items) -> Items:
+    """All of them, with many different (epsilon, delta) items as one array: far faster."""
     read = [_floats(guarantee) if count == 1 else None for guarantee, count in items]
-    plain = [pair for pair in read if pair is not None]
-    if len(plain) < _BATCHED:
-        return items
+    every = plain + [pair for pair in read if pair is not None]
+    if len(every) < _BATCHED:
+        return [(PureDP(e) if d is None else ApproxDP(e, d), 1) for e, d in plain] + items
     rest = [item for item, pair in zip(items, read, strict=True) if pair is None]
-    return [(Batch([e for e, _ in plain], [d for _, d in plain]), 1), *rest]
+    return [(Batch([e for e, _ in every], [d or 0.0 for _, d in every]), 1), *rest]
 
 
-def _floats(guarantee: Guarantee) -> tuple[float, float] | None:
+def _floats(guarantee: Guarantee) -> Pair | None:
     """(epsilon, delta), where floats that are read as the decimals they print are exactly this."""
     if guarantee.relation is not Relation.ADD_REMOVE:
         return None
