@@ -19,8 +19,7 @@ from interlace.core.composition.contour.compression import compressed
 from interlace.core.composition.contour.drawing import framed
 from interlace.core.composition.contour.finite import FiniteLoss
 from interlace.core.composition.contour.gaussian import GaussianLoss
-from interlace.core.composition.contour.kernels import LatticeKernel, RealKernel
-from interlace.core.composition.contour.kernels import values as values_of
+from interlace.core.composition.contour.kernels import Kernel, LatticeKernel, RealKernel
 from interlace.core.composition.contour.model import Lattice, Model
 from interlace.core.composition.contour.responses import Responses
 from interlace.core.composition.contour.search import saddle_of
@@ -30,6 +29,7 @@ from tests.core.composition.contour.referees import ball, balls
 from tests.effort import examples
 
 Floats = npt.NDArray[np.float64]
+Complexes = npt.NDArray[np.complex128]
 Ball = Any
 
 
@@ -231,6 +231,14 @@ def test_what_few_points_change_is_bounded_up_to_the_singularity(high: float) ->
         told += float(abs(exact - few).mid()) > 1e-4 * claimed
     assert told
     assert found.error(math.pi / 2 / 0.01) == math.inf
+
+
+def values_of(kernel: Kernel, c: float, t: Floats, epsilon: Fraction) -> tuple[Complexes, Floats]:
+    """W, and how far rounding may have moved it."""
+    parts = list(zip(kernel.coefficients(epsilon), kernel.functions(c, t), strict=True))
+    moduli = sum((factor * np.abs(part) for factor, part in parts), np.zeros(t.size))
+    found = sum((factor * part for factor, part in parts), np.zeros(t.size, dtype=np.complex128))
+    return found, moduli * kernel.rounded(c)
 
 
 @pytest.mark.parametrize("seed", range(examples(40)))

@@ -2,10 +2,9 @@
 
 Few losses let |phi| fall so little that every node up to the end of the line counts. With
 t = a + b, a the first node of a row and b the place in it, e^(ixt) = e^(ixa) e^(ixb): functions
-of t that are sums of a few exponentials are products of two narrow matrices, and the sum of
-phi(t) W(t) e^(-it at) over all nodes is a product of a matrix with two vectors. No sine is taken
-node by node. Errors are absolute: |phi| of one loss is at most 1, so that where each factor is
-within e_i of the true one the product is within prod(1 + e_i) - 1 <= e^(sum e_i) - 1.
+of t that are sums of a few exponentials are products of two narrow matrices. No sine is taken node
+by node. Errors are absolute: |phi| of one loss is at most 1, so that where each factor is within
+e_i of the true one the product is within prod(1 + e_i) - 1 <= e^(sum e_i) - 1.
 """
 
 from __future__ import annotations
@@ -16,16 +15,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from interlace.core.composition.contour.responses import Responses
-from interlace.core.composition.contour.rounding import CHAIN, UNIT, summed
+from interlace.core.composition.contour.rounding import CHAIN, UNIT
+from interlace.core.composition.contour.sums import Complexes, numbers, turned
 from interlace.core.composition.contour.values import Floats
 
 if TYPE_CHECKING:
     from interlace.core.composition.contour.model import Kind
-
-Complexes = npt.NDArray[np.complex128]
 
 #: How many losses are multiplied out into exponentials at once.
 _TOGETHER = 3
@@ -71,15 +68,8 @@ class Grid:
             if isinstance(kind, Responses):
                 self._times(kind, c, phi, error)
             elif kind.size:
-                nodes = kind.nodes(c, self.t.ravel())
-                known = nodes.error < _LOST
-                modulus = np.exp(np.minimum(nodes.log_modulus, 0.0))
-                turned = np.where(known, modulus, 0.0) * _turned(nodes.phase)
-                phase = CHAIN * (1 + np.abs(nodes.phase) + np.abs(nodes.log_modulus))
-                # |e^z - 1| <= e^|z| - 1, z off by twice the error.
-                lost = np.expm1(2 * np.where(known, nodes.error, 0.0)) + phase
-                lost = np.where(known, modulus * lost, modulus * (1 + CHAIN))
-                phi *= turned.reshape(phi.shape)
+                factor, lost = numbers(kind.nodes(c, self.t.ravel()))
+                phi *= factor.reshape(phi.shape)
                 error += lost.reshape(phi.shape)
         return replace(self, phi=phi, error=error)
 
@@ -101,54 +91,15 @@ class Grid:
         for e, q in zip(epsilon.tolist(), down.tolist(), strict=True):
             place = np.concatenate([place + e, place - e])
             weight = np.concatenate([weight * (1 - q), weight * q])
-        rows = _turned(np.outer(self.row, place)) * weight
-        return np.asarray(rows @ _turned(np.outer(place, self.place)))
+        rows = turned(np.outer(self.row, place)) * weight
+        return np.asarray(rows @ turned(np.outer(place, self.place)))
 
-    def weighted(self, weights: Sequence[Complexes], rounded: float) -> Weighted:
-        """Ready for sums with each of these functions of t, known up to a relative error."""
-        t = self.t
+    @property
+    def lost(self) -> Floats:
+        """The absolute errors of phi."""
         lost = np.where(self.error < _LOST, np.expm1(np.minimum(self.error, 1.0)), 2.0)
         lost.ravel()[self.size :] = 0
-        tables, errors = [], []
-        for weight in weights:
-            table = self.phi * weight
-            tables.append(table)
-            moduli = np.abs(table)
-            summing = rounded + CHAIN + summed(4 * sum(table.shape))
-            errors.append(
-                (
-                    float((lost * np.abs(weight)).sum() + moduli.sum() * summing) * (1 + 1e-9),
-                    float((moduli * t).sum()) * 16 * UNIT * (1 + 1e-9),
-                )
-            )
-        return Weighted(self.row, self.place, tuple(tables), tuple(errors))
-
-
-@dataclass(frozen=True, eq=False)
-class Weighted:
-    """phi W at the nodes ``row`` + ``place``, for some W; and of each what rounding may move its
-    sum by: in any case, and for each unit of |at|."""
-
-    row: Floats
-    place: Floats
-    tables: tuple[Complexes, ...]
-    errors: tuple[tuple[float, float], ...]
-
-    def sums(self, at: float, which: Sequence[int]) -> list[tuple[float, float]]:
-        """The real parts of the sums of phi W e^(-it at), each with a bound of its error."""
-        rows, places = _turned(-self.row * at), _turned(-self.place * at)
-        found = []
-        for k in which:
-            fixed, growing = self.errors[k]
-            value = float((rows @ (self.tables[k] @ places)).real)
-            found.append((value, fixed + growing * abs(at)))
-        return found
-
-
-def _turned(x: Floats) -> Complexes:
-    found = np.empty(x.shape, dtype=np.complex128)
-    found.real, found.imag = np.cos(x), np.sin(x)
-    return found
+        return np.asarray(lost * (1 + CHAIN))
 
 
 def _power(base: Complexes, exponent: int) -> Complexes:

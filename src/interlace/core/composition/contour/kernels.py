@@ -97,16 +97,6 @@ class LatticeKernel:
         return np.asarray(a * -math.expm1(-a) / moduli)
 
 
-def values(kernel: Kernel, c: float, t: Floats, epsilon: Fraction) -> tuple[Complexes, Floats]:
-    """W, and how far rounding may have moved it. The parts may cancel."""
-    parts = kernel.functions(c, t)
-    weights, moduli = np.zeros(t.shape, dtype=np.complex128), np.zeros(t.shape)
-    for k, factor in enumerate(kernel.coefficients(epsilon)):
-        weights += factor * parts[k]
-        moduli += factor * np.abs(parts[k])
-    return weights, moduli * kernel.rounded(c)
-
-
 def _one_minus_exp(x: float, y: Floats) -> Complexes:
     """1 - e^-(x + iy) for x > 0, without cancellation."""
     fall = math.exp(-x)

@@ -32,14 +32,12 @@ from functools import cached_property
 
 import numpy as np
 
-from interlace.core.composition.contour.grid import Grid, Weighted
-from interlace.core.composition.contour.kernels import Kernel, values
-from interlace.core.composition.contour.rounding import CHAIN, UNIT, around, summed
+from interlace.core.composition.contour.grid import Grid
+from interlace.core.composition.contour.kernels import Kernel
+from interlace.core.composition.contour.rounding import CHAIN, UNIT, around
+from interlace.core.composition.contour.sums import Complexes, Sums, numbers
 from interlace.core.composition.contour.values import Cumulants, Floats, Nodes
 from interlace.core.interval import ZERO, Interval
-
-#: Where a logarithm is known no better than this, only the modulus of a node counts.
-_FAR_OFF = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +69,7 @@ class Line:
 
     def log_delta(self, epsilon: Fraction) -> tuple[float, float]:
         """A lower and an upper bound of log delta at ``epsilon``; the lower may be -inf."""
-        value, error = self._sum(epsilon)
+        value, error = self._value(epsilon), self._error(epsilon)
         exponent, past = self._exponents(epsilon)
         lost = self.axis.error + 8 * UNIT * (
             abs(self.axis.value) + self.c * abs(float(epsilon)) + past
@@ -86,7 +84,7 @@ class Line:
 
     def about(self, epsilon: Fraction) -> float:
         """The logarithm of delta, in floats; -inf where rounding hides it."""
-        value = self._sum(epsilon)[0]
+        value = self._value(epsilon)
         exponent, past = self._exponents(epsilon)
         return math.log(value) + exponent - past if value > 0 else -math.inf
 
@@ -95,62 +93,47 @@ class Line:
         past = self.c * float(self.kernel.at(epsilon) - epsilon)
         return self.axis.value - self.c * float(epsilon), past
 
-    def _sum(self, epsilon: Fraction) -> tuple[float, float]:
-        """step/2 pi times the sum over all nodes, in units of e^(K(c) - c at), and its error."""
-        at = float(self.kernel.at(epsilon))
-        weights, blurred = values(self.kernel, self.c, self.t, epsilon)
-        moduli = self._moduli
-        sizes = moduli * np.abs(weights)
-        turn = self.nodes.phase - self.t * at + np.angle(weights)
-        value = float(sizes @ np.cos(turn))
-        error = float(sizes @ self._lost(at) + 2 * (moduli @ blurred))
-        error += float(sizes.sum()) * summed(sizes.size)
-        if self._weighted is None:
-            return value, error
-        factors = self.kernel.coefficients(epsilon)
-        far = self._weighted.sums(at, range(len(factors)))
-        for factor, (more, lost) in zip(factors, far, strict=True):
-            value, error = value + factor * more, error + factor * lost
-        return value, error * (1 + CHAIN) + CHAIN * abs(value)
+    def _value(self, epsilon: Fraction) -> float:
+        """step/2 pi times the sum over all nodes, in units of e^(K(c) - c at)."""
+        at, factors = float(self.kernel.at(epsilon)), self.kernel.coefficients(epsilon)
+        return sum(part.about(at, factors) for part in self._sums)
+
+    def _error(self, epsilon: Fraction) -> float:
+        """How far that may be off."""
+        at, factors = float(self.kernel.at(epsilon)), self.kernel.coefficients(epsilon)
+        # A factor may be off as well.
+        return sum(part.error(at, factors) for part in self._sums)
 
     def added(self, epsilon: Fraction) -> float:
         """An upper bound of what smoothing adds to delta, of E[M(L - epsilon)], in units of
         e^(K(c) - c epsilon)."""
         if not self.variance:
             return 0.0
-        at = float(epsilon)
-        value = float(self._moduli @ np.cos(self.nodes.phase - self.t * at))
-        error = float(self._moduli @ self._lost(at))
-        error += float(self._moduli.sum()) * summed(self.t.size)
-        if self._weighted is not None:
-            ((more, lost),) = self._weighted.sums(at, [-1])
-            value, error = value + more, error + lost
+        at, factors = float(epsilon), [*(0.0 for _ in self.kernel.coefficients(epsilon)), 1.0]
+        value = sum(part.about(at, factors) for part in self._sums)
+        error = sum(part.error(at, factors) for part in self._sums)
         most = abs(value) * (1 + CHAIN) + error + self.rest
         return self.variance * math.exp(self.variance / 8) * most * (1 + CHAIN)
 
     @cached_property
-    def _moduli(self) -> Floats:
-        """step/2 pi times |phi|, of both signs of t together."""
-        moduli = np.exp(self.nodes.log_modulus) * (self.step / math.pi)
-        moduli[:1] /= 2  # t = 0 occurs once, all others twice.
-        return np.asarray(moduli)
+    def _sums(self) -> list[Sums]:
+        """step/2 pi times phi, of both signs of t together, with the kernel's functions, and with 1
+        where something smooths."""
+        phi, lost = numbers(self.nodes)
+        phi[:1] /= 2  # t = 0 occurs once, all others twice.
+        origin = np.zeros(1)
+        found = [self._part((origin, self.t), phi[None], lost[None])]
+        if self.grid is not None:
+            at = (self.grid.row, self.grid.place)
+            found.append(self._part(at, self.grid.phi, self.grid.lost))
+        return found
 
-    def _lost(self, at: float) -> Floats:
-        """The relative errors of phi e^(-it at)."""
-        error = self.nodes.error + CHAIN * (1 + np.abs(self.nodes.phase) + self.t * abs(at))
-        # |e^(x + iy) - 1| <= e^(2 max) - 1; beyond, two numbers of about that modulus.
-        lost = np.where(error < _FAR_OFF, np.expm1(2 * np.minimum(error, 1.0)), 2.5)
-        return np.asarray(lost)
-
-    @cached_property
-    def _weighted(self) -> Weighted | None:
-        if self.grid is None:
-            return None
-        t, scale = self.grid.t, self.step / math.pi
+    def _part(self, at: tuple[Floats, Floats], phi: Complexes, lost: Floats) -> Sums:
+        t, scale = np.add.outer(*at), self.step / math.pi
         functions = [f * scale for f in self.kernel.functions(self.c, t)]
         if self.variance:
             functions.append(np.full(t.shape, scale, dtype=np.complex128))
-        return self.grid.weighted(functions, self.kernel.rounded(self.c) + CHAIN)
+        return Sums.of(at, phi, lost, functions, self.kernel.rounded(self.c) + CHAIN)
 
     def _aliases(self, epsilon: float) -> float:
         """An upper bound of what the trapezoid rule adds, in units of e^(K(c) - c epsilon)."""

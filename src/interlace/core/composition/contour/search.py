@@ -120,16 +120,16 @@ def listed(model: Model, saddle: Saddle, share: Interval) -> Interval | None:
 def on_line(line: Line, start: float, share: Interval) -> Interval:
     """Encloses the least epsilon >= 0 at which delta is at most ``share``; sought from ``start``."""
     goal = (_log(share.lower, -1), _log(share.upper, 1))
-    about = _zero(line, start, goal[0])
+    about, slope = _zero(line, start, goal[0])
     low, high = line.log_delta(Fraction(max(about, 0.0)))
     if about <= 0:
         if high <= goal[0]:
             return ZERO
         about = 0.0
-    # By what the bounds there miss the goal; log delta falls by about c a unit.
+    # By what the bounds there miss the goal; log delta falls by about ``slope`` a unit.
     least = max(4e-16 * about, 1e-300)
-    above = max(min(high - goal[0], 1.0) / line.c * _MORE, least)
-    below = max(min(goal[1] - low, 1.0) / line.c * _MORE, least)
+    above = max(min(high - goal[0], 1.0) / slope * _MORE, least)
+    below = max(min(goal[1] - low, 1.0) / slope * _MORE, least)
     upper = _moved(line, about, above, lambda bounds: bounds[1] <= goal[0])
     lower = _moved(line, about, -below, lambda bounds: bounds[0] > goal[1])
     return Interval(
@@ -144,37 +144,50 @@ def _log(value: Decimal, side: int) -> float:
     return found + side * (abs(found) * 1e-15 + 1e-300)
 
 
-def _zero(line: Line, start: float, goal: float) -> float:
-    """Where log delta, which falls, is about ``goal``: steps at slope -c, then secants between
-    two sides. Not above 0 where it is below ``goal`` at 0 already."""
+def _zero(line: Line, start: float, goal: float) -> tuple[float, float]:
+    """Where log delta, which falls, is about ``goal``, and about how fast it falls there: a step at
+    slope -c, then secants, between two sides once there are two. Not above 0 where it is below
+    ``goal`` at 0 already."""
     above: tuple[float, float] | None = None
     below: tuple[float, float] | None = None
-    at = max(start, 0.0)
+    at, slope, before = max(start, 0.0), line.c, (-1.0, math.inf)
     for k in range(_STEPS):
         gap = line.about(Fraction(at)) - goal
         gap = min(max(gap, -_FAR), _FAR) if not math.isnan(gap) else -_FAR
         if abs(gap) <= _NEAR:
             break
+        if k and abs(gap) < _FAR and abs(before[1]) < _FAR and at != before[0]:
+            slope = min(max((before[1] - gap) / (at - before[0]), line.c / 8), line.c * 8)
         if gap > 0:
             above = (at, gap)
         else:
             below = (at, gap)
             if at <= 0:
                 break
-        following = _between(above, below, line.c, k)
+        following = max(0.0, at + gap / slope)
+        if k and abs(gap * before[1]) <= _NEAR:
+            # What a secant misses is about the product of the last two gaps.
+            return following, slope
+        following = _between(above, below, following, k)
         if following == at:
             break
-        at = following
-    return at
+        before, at = (at, gap), following
+    return at, slope
 
 
 def _between(
-    above: tuple[float, float] | None, below: tuple[float, float] | None, slope: float, k: int
+    above: tuple[float, float] | None,
+    below: tuple[float, float] | None,
+    secant: float,
+    k: int,
 ) -> float:
     """The next point to look at; ``above`` and ``below`` are points with what is left there."""
     if above is None or below is None:
-        at, gap = above or below or (0.0, 0.0)
-        return max(0.0, at + gap / slope * (1.01 if k < 2 else 2.0))
+        at = (above or below or (secant, 0.0))[0]
+        # Rather too far, for two sides.
+        return max(0.0, at + (secant - at) * (1.0 if k < _GENTLE else 2.0))
+    if k < _GENTLE and above[0] < secant < below[0]:
+        return secant
     part = above[1] / (above[1] - below[1]) if k % 4 < 3 else 0.5
     return above[0] + (below[0] - above[0]) * min(max(part, 1e-3), 1 - 1e-3)
 
