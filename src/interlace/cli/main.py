@@ -14,7 +14,6 @@ from rich.console import Console
 import interlace
 from interlace.cli.certify import certify, check
 from interlace.cli.compose import compose
-from interlace.cli.explain import explain
 from interlace.cli.verify import verify as verify_command
 from interlace.core.errors import InterlaceError
 
@@ -49,7 +48,6 @@ def main() -> None:
 main.add_command(certify)
 main.add_command(check)
 main.add_command(compose)
-main.add_command(explain)
 main.add_command(verify_command)
 
 
