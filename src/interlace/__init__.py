@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     )
     from interlace.core.finite import FinitePair, interleave
     from interlace.ledger import Head
+    from interlace.query import builder as sql
+    from interlace.query.explain import Explanation, explain
     from interlace.verify import verify
 
 __version__ = "0.1.0"
@@ -101,6 +103,7 @@ __all__ = [
     "Decimal",
     "Dummy",
     "EngineError",
+    "Explanation",
     "Filter",
     "FinitePair",
     "GaussianDP",
@@ -130,6 +133,7 @@ __all__ = [
     "Table",
     "Unproven",
     "compose",
+    "explain",
     "interchange",
     "interleave",
     "losses",
@@ -138,6 +142,7 @@ __all__ = [
     "plan",
     "restore",
     "scales",
+    "sql",
     "verify",
 ]
 
@@ -189,6 +194,12 @@ def __getattr__(name: str) -> object:
         from interlace.core import finite
 
         return getattr(finite, name)
+    if name in {"Explanation", "explain"}:
+        from interlace.query import explain
+
+        return getattr(explain, name)
+    if name == "sql":
+        return importlib.import_module("interlace.query.builder")
     if name in {"interchange", "verify"}:
         # Packages, of which verify is called as its function: importing one puts it here anyway.
         return importlib.import_module(f"interlace.{name}")

@@ -249,9 +249,9 @@ class Round:
 
 _COMPACT = json.JSONEncoder(separators=(",", ":"))
 
-#: What one answer takes at most as JSON: its names, and three numbers of up to 22 characters
+#: What one answer takes at most as JSON: its names, and three numbers of up to 24 characters
 #: with their brackets for each cell.
-_FIELDS, _CELL = 100, 75
+_FIELDS, _CELL = 100, 82
 #: Integers in secrets have one length, so that none is refused for its size.
 _WIDTH = 24
 

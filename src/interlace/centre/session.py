@@ -26,6 +26,7 @@ from interlace.core.mechanisms.codec import Served
 from interlace.core.mechanisms.play import leaves, play
 from interlace.core.mechanisms.protocol import Answer as CoreAnswer
 from interlace.ledger import ANSWER, Event, Ledger
+from interlace.query.explain import Explanation, explained, without_prefix
 from interlace.query.figures import in_units
 from interlace.query.plan import Plan
 
@@ -137,6 +138,13 @@ class Session:
         return Accuracy(
             sql, radius if len(radius) > 1 else radius[0], measured, float(share), bounding(plan)
         )
+
+    def explain(self, sql: str) -> Explanation:
+        """What a question comes to here: the bounded plan, how far one unit moves it, what this
+        session's mechanism adds, and what bounding may change. ``sql`` may begin with EXPLAIN
+        PRIVACY. Costs nothing and reads no data. Raises QueryRefused as ``ask`` does."""
+        plan = self._host.parse(without_prefix(Question.of(sql).sql))
+        return explained(plan, [self.mechanism])
 
     @uninterrupted()
     @disk_errors()

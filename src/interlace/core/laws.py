@@ -21,7 +21,7 @@ from interlace.core.gaussian_sums import theta, weights_from
 from interlace.core.interval import ONE, Interval
 
 SMALLEST_SCALE = Fraction(1, 2**30)
-#: A draw beyond 2**62, where answers are cut off, has probability below exp(-4e6).
+#: A draw beyond 2**62, far within where answers are cut off, has probability below exp(-4e6).
 LARGEST_SCALE = Fraction(2**40)
 
 

@@ -64,7 +64,7 @@ class Plan(Protocol):
         """Whether removing a unit can only lower every cell."""
 
 
-LARGEST_INTEGER = 2**62
+LARGEST_INTEGER = 2**70
 """Bound of every public integer in a query and of every answer."""
 
 

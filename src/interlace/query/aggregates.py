@@ -5,6 +5,7 @@ Parts that several items need are read once. Pure; sees no data.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -20,12 +21,14 @@ from interlace.query.parts import Kind, Part, part
 from interlace.query.plan import Item
 from interlace.query.predicates import Predicate
 from interlace.query.scope import Scope
-from interlace.query.terms import Term, TermError, is_number
+from interlace.query.terms import Rounded, Term, is_number
 from interlace.query.text import Writer, quoted
 from interlace.query.tree import construct_of
 
 #: A histogram for a quantile has at most so many cells.
 MOST_VALUES = 1_024
+#: Up to which one unit's squares are added up as they are.
+_LARGEST_SQUARES = 2**34
 #: How a variance or its root is called: of the sample or not, a root or not.
 _SPREADS: dict[str, tuple[bool, bool]] = {
     "VAR_POP": (False, False), "VAR_SAMP": (True, False), "VARIANCE": (True, False),
@@ -116,19 +119,20 @@ class Aggregates:
 
     def _spread(self, node: exp.Expr, name: str | None) -> Item:
         self._source.expect(node, type(node), "this")
-        return self._spread_of(_SPREAD_NODES[type(node)], node, node.this, name)
+        return self._spread_of(_SPREAD_NODES[type(node)], node.this, name)
 
-    def _spread_of(self, called: str, node: exp.Expr, of: exp.Expr, name: str | None) -> Item:
+    def _spread_of(self, called: str, of: exp.Expr, name: str | None) -> Item:
         term = self._expressions.number(of)
         sample, root = _SPREADS[called]
         called = ("STDDEV" if root else "VAR") + ("_SAMP" if sample else "_POP")
         text = f"{called}({self._write.term(term)})"
-        try:
-            squares = self._part("sum", making.times(term, term))
-        except TermError as error:
-            raise self._source.refuse(node, called, str(error)) from None
+        # What is cut off here lies far below the noise of so large squares.
+        coarse = making.rounded(term, math.isqrt(_LARGEST_SQUARES // self._scope.joined.rows))
+        factor = coarse.factor if isinstance(coarse, Rounded) else 1
+        squares = self._part("sum", making.times(coarse, coarse))
         mean = self._mean_of(term, "")
-        return Item(text, estimates.Spread(name or _plain(text), squares, mean, sample, root))
+        column = estimates.Spread(name or _plain(text), squares, factor, mean, sample, root)
+        return Item(text, column)
 
     def _quantile(self, node: exp.Expr, name: str | None) -> Item:
         arguments = ("this",) if type(node) is exp.Median else ("this", "quantile")
@@ -164,7 +168,7 @@ class Aggregates:
         self._source.expect(node, exp.Anonymous, "this", "expressions")
         called, arguments = str(node.this).upper(), node.expressions
         if called in _SPREADS and len(arguments) == 1:
-            return self._spread_of(called, node, arguments[0], name)
+            return self._spread_of(called, arguments[0], name)
         if called == "CLAMP" and len(arguments) == 3 and type(arguments[0]) in (exp.Count, exp.Sum):
             return self._clamped(node, name)
         construct = f"function {called}"

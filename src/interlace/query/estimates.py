@@ -77,10 +77,11 @@ class Mean:
 @dataclass(frozen=True)
 class Spread:
     """A variance, of the population or of the sample, or its root: the mean of the part
-    ``squares`` less the square of the mean."""
+    ``squares``, which are of numbers in units of ``factor``, less the square of the mean."""
 
     name: str
     squares: int
+    factor: int
     mean: Mean
     sample: bool
     root: bool
@@ -88,9 +89,10 @@ class Spread:
     def estimate(self, cells: Cells, spans: Spans) -> Estimate:
         count = max(cells[self.mean.count][0], 1)
         mean = self.mean.within(Fraction(cells[self.mean.total][0], count))
-        value = self._within(Fraction(cells[self.squares][0], count) - mean**2, count)
+        unit = self.factor**2
+        value = self._within(Fraction(cells[self.squares][0] * unit, count) - mean**2, count)
         few, many = (max(end, 1) for end in spans[self.mean.count][0])
-        least, most = (max(end, 0) for end in spans[self.squares][0])
+        least, most = (max(end, 0) * unit for end in spans[self.squares][0])
         ends = self.mean.ends(spans)
         smallest = 0 if ends[0] <= 0 <= ends[1] else min(end**2 for end in ends)
         low = self._within(Fraction(least, many) - max(end**2 for end in ends), many)

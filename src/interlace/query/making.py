@@ -20,6 +20,7 @@ from interlace.query.terms import (
     Minus,
     Number,
     Plus,
+    Rounded,
     Scaled,
     Term,
     TermError,
@@ -156,6 +157,19 @@ def _recoded(term: Term, kind: Category) -> Term:
     if kind.values[: len(term.kind.values)] != term.kind.values:
         raise TermError("mixes columns that list different texts: compare one column at a time")
     return term
+
+
+def rounded(term: Term, most: int) -> Term:
+    """A number to the nearest power of ten of its last digit, the least for which its codes are
+    at most ``most`` from 0; the term itself if they are so already."""
+    lower, upper = term.kind.codes
+    factor = 1
+    while max(-lower, upper) > most * factor:
+        factor *= 10
+    if factor == 1:
+        return term
+    least, greatest = ((code + factor // 2) // factor for code in (lower, upper))
+    return Rounded(term, factor, Integer(least, greatest))
 
 
 def day_kind(lower: int, upper: int) -> Day:

@@ -22,9 +22,9 @@ from interlace.query.shape import KeyColumn, Shape
 from interlace.query.text import sql_of
 
 #: No dataset may hold more units (registration refuses it), and no plan may move by more for
-#: one of them: so every exact answer stays within 2^62 and its arithmetic within 128 bits.
+#: one of them: so every exact answer stays within 2^70 and its arithmetic within 128 bits.
 MOST_UNITS = 2**30
-LARGEST_SENSITIVITY = 2**32
+LARGEST_SENSITIVITY = 2**40
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Plan:
 
     A vector with the cells of one part after the other; the cells of a part have the order of
     its keys, the last key fastest. Raises ParameterError if one unit could move a cell by
-    more than 2^32 units of its last digit, or for more than 4,096 cells.
+    more than 2^40 units of its last digit, or for more than 4,096 cells.
 
     >>> from interlace.query.columns import Integer
     >>> from interlace.query.parse import parse
@@ -70,7 +70,7 @@ class Plan:
             raise ParameterError(
                 "sql",
                 f"one unit could move the answer by {self.sensitivity.linf} units of its last "
-                "digit, and the limit is 2^32: CLAMP the expression or the aggregate",
+                "digit, and the limit is 2^40: CLAMP the expression or the aggregate",
             )
 
     def __hash__(self) -> int:

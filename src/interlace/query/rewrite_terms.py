@@ -20,6 +20,7 @@ from interlace.query.terms import (
     PartOf,
     Plus,
     Ref,
+    Rounded,
     Scaled,
     Term,
     Times,
@@ -87,7 +88,7 @@ class Terms:
         return self._of_one(term)
 
     def _of_one(
-        self, term: Scaled | Absolute | Clamped | PartOf | Truncated | Bucketed
+        self, term: Scaled | Absolute | Clamped | PartOf | Truncated | Bucketed | Rounded
     ) -> exp.Expr:
         inner = self.term(term.of)
         match term:
@@ -99,6 +100,8 @@ class Terms:
                 return least(greatest(inner, integer(lower)), integer(upper))
             case Bucketed(_, width):
                 return _floored(inner, width, term.base)
+            case Rounded(_, factor):
+                return _nearest(inner, factor, term.base)
             case PartOf(part):
                 return long(exp.Extract(this=exp.var(part.upper()), expression=_date(inner)))
             case Truncated("week"):
@@ -133,6 +136,15 @@ def _floored(code: exp.Expr, width: int, base: int) -> exp.Expr:
     from_base = exp.paren(exp.Sub(this=exp.paren(code), expression=long(integer(base))), copy=False)
     rest = exp.Mod(this=from_base, expression=long(integer(width)))
     return exp.paren(exp.Sub(this=exp.paren(code), expression=exp.paren(rest)), copy=False)
+
+
+def _nearest(code: exp.Expr, factor: int, base: int) -> exp.Expr:
+    """floor((code + factor/2)/factor), of a difference that is not negative: what the quotient of
+    a negative number is differs from engine to engine."""
+    half = exp.Add(this=exp.paren(code), expression=long(integer(factor // 2 - base)))
+    quotient = exp.IntDiv(this=exp.paren(half), expression=long(integer(factor)))
+    first = long(integer(base // factor))
+    return exp.paren(exp.Add(this=long(exp.paren(quotient)), expression=first), copy=False)
 
 
 def _date(code: exp.Expr) -> exp.Expr:

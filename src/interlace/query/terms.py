@@ -136,6 +136,20 @@ class Bucketed:
 
 
 @dataclass(frozen=True)
+class Rounded:
+    """The nearest whole number of units of ``factor``: for squares, which would be too large."""
+
+    of: Term
+    factor: int
+    kind: Integer = field(compare=False, repr=False)
+
+    @property
+    def base(self) -> int:
+        """A multiple of the factor that no code lies half a factor below."""
+        return bucket(self.of.kind.codes[0] + self.factor // 2, self.factor, 0)
+
+
+@dataclass(frozen=True)
 class Truth:
     """Whether a condition holds."""
 
@@ -166,6 +180,7 @@ Term = (
     | PartOf
     | Truncated
     | Bucketed
+    | Rounded
     | Truth
     | Difference
 )

@@ -24,6 +24,7 @@ from interlace.query.terms import (
     PartOf,
     Plus,
     Ref,
+    Rounded,
     Scaled,
     Term,
     Times,
@@ -102,7 +103,7 @@ class Writer:
                 return f"{self.term(left)} = {self.term(right)}"
         return self._call(term)
 
-    def _call(self, term: Absolute | Clamped | PartOf | Truncated | Bucketed) -> str:
+    def _call(self, term: Absolute | Clamped | PartOf | Truncated | Bucketed | Rounded) -> str:
         inner = self.term(term.of)
         match term:
             case Absolute():
@@ -112,6 +113,8 @@ class Writer:
                 return f"CLAMP({inner}, {low}, {high})"
             case PartOf(part):
                 return f"{part.upper()}({inner})"
+            case Rounded(of, factor):
+                return f"ROUND({inner} / {in_units(factor, of.kind.digits)})"
             case Truncated(period):
                 return f"DATE_TRUNC('{period}', {inner})"
             case Bucketed(_, width, origin, kind):
