@@ -152,6 +152,9 @@ def _of_one(node: Neg | Abs | Clamp | Part | Trunc, inner: Domain) -> Domain:
             return Domain("number", low, high, digits)
         case Part("year"):
             return Domain("number", Fraction(inner.lower.year), Fraction(inner.upper.year))
+        case Part(part) if inner.lower == inner.upper:
+            number = Fraction(part_of(part, inner.lower))
+            return Domain("number", number, number)
         case Part(part):
             most = {"quarter": 4, "month": 12, "day": 31, "isodow": 7}[part]
             return Domain("number", Fraction(1), Fraction(most))
@@ -165,8 +168,18 @@ def _of_bucket(inner: Domain, width: Fraction, origin: Fraction | datetime.date 
     if inner.kind == "day":
         return Domain("day", first, last, step=lambda day: day + datetime.timedelta(int(width)))
     assert not isinstance(origin, datetime.date)
-    digits = max(digits_of(width), digits_of(origin or Fraction(0)))
+    digits = max(inner.digits, digits_of(width), digits_of(origin or Fraction(0)))
     return Domain("number", first, last, digits, step=lambda value: value + width)
+
+
+def part_of(part: str, day: datetime.date) -> int:
+    """The year, quarter, month, day or isodow of a day."""
+    match part:
+        case "quarter":
+            return (day.month + 2) // 3
+        case "isodow":
+            return day.isoweekday()
+    return {"year": day.year, "month": day.month, "day": day.day}[part]
 
 
 def truncated(period: str, day: datetime.date) -> datetime.date:

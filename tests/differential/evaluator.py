@@ -12,12 +12,12 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from interlace.query.schema import Dataset, Table
-from tests.differential.domains import Domain, bucket, domain, tables_of, truncated
+from tests.differential.domains import Domain, bucket, domain, part_of, tables_of, truncated
 from tests.differential.syntax import (
     Abs,
     Aggregate,
@@ -53,13 +53,6 @@ _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le,
     ">": operator.gt, ">=": operator.ge, "+": operator.add, "-": operator.sub, "*": operator.mul,
 }  # fmt: skip
-_PARTS: dict[str, Callable[[datetime.date], int]] = {
-    "year": lambda day: day.year,
-    "quarter": lambda day: (day.month + 2) // 3,
-    "month": lambda day: day.month,
-    "day": lambda day: day.day,
-    "isodow": lambda day: day.isoweekday(),
-}
 
 
 @dataclass(frozen=True)
@@ -139,7 +132,7 @@ def value(node: Node, scope: Scope) -> Any:  # noqa: C901 - one line for each no
             chosen = (e for condition, e in branches if value(condition, scope))
             return value(next(chosen, otherwise), scope)
         case Part(part, inner):
-            return Fraction(_PARTS[part](value(inner, scope)))
+            return Fraction(part_of(part, value(inner, scope)))
         case Trunc(period, inner):
             return truncated(period, value(inner, scope))
         case Bucket(inner, width, origin):
@@ -224,7 +217,7 @@ def most_rows(query: Query, dataset: Dataset) -> int:
 def key_set(query: Query, dataset: Dataset) -> tuple[str, int, int] | None:
     """The source, place and keys_per_unit of the declared key set by which the query groups; of
     several the one with the fewest keys, and of these the first."""
-    used = set(refs(query.keys))
+    used = {_origin(ref, query) for ref in refs(query.keys)}
     found = [
         (keys.keys_per_unit, source, place)
         for source, table in tables_of(query, dataset).items()
@@ -236,6 +229,28 @@ def key_set(query: Query, dataset: Dataset) -> tuple[str, int, int] | None:
         return None
     most, source, place = min(found, key=operator.itemgetter(0))
     return source, place, most
+
+
+def _origin(ref: Ref, query: Query) -> Ref:
+    """The column of a table of units by which a public column is found, or the column itself."""
+    source = next(source for source in query.sources if source.name == ref.source)
+    return ref if source.by is None else _origin(source.by, query)
+
+
+def resolved(query: Query, dataset: Dataset) -> Query:
+    """The query with each key of a public table written as the column that it is joined on."""
+    keys = {table.name: table.key for table in dataset.public}
+    found = query
+    for source in reversed(query.sources):  # a key that is found by a key stands for its column
+        if source.by is not None:
+            mine = Ref(source.name, keys[source.table])
+            found = replace(
+                found,
+                where=_replaced(found.where, mine, source.by),
+                keys=_replaced(found.keys, mine, source.by),
+                items=_replaced(found.items, mine, source.by),
+            )
+    return found
 
 
 def listed(query: Query, dataset: Dataset) -> list[tuple[Value, ...]]:
@@ -252,51 +267,54 @@ def _allowed(query: Query, place: int, key: Value) -> bool:
     """Whether the conditions that WHERE puts on the key alone hold for that value of it."""
     expression = query.keys[place]
     return all(
-        value(_replaced(condition, expression, key), {})
+        value(_replaced(condition, expression, Lit(key)), {})
         for condition in conjuncts(query.where)
-        if not isinstance(condition, Lit) and alone(condition, expression)
+        if alone(condition, expression)
     )
 
 
-def alone(condition: object, key: Expr) -> bool:
-    """Whether a condition speaks of a key and of nothing else."""
-    return key in _parts(condition) and not list(refs(_replaced(condition, key, True)))
+def alone(condition: Condition, key: Expr) -> bool:
+    """Whether a condition compares a key with constants and says nothing else."""
+    match condition:
+        case And(parts) | Or(parts):
+            return all(alone(part, key) for part in parts)
+        case Not(inner):
+            return alone(inner, key)
+        case Compare(_, left, right):
+            sides = [side for side in (left, right) if not isinstance(side, Lit)]
+            return sides == [key]
+        case Between(inner, Lit(), Lit()) | In(inner):
+            return inner == key
+    return condition == key
 
 
-def _parts(node: object) -> list[object]:
-    found = [node]
-    for part in _children(node):
-        found += _parts(part)
-    return found
-
-
-def _children(node: object) -> list[object]:
+def _replaced(node: Any, old: Expr, new: Expr) -> Any:
+    """The node with one expression in the place of another."""
+    if node == old:
+        return new
     if isinstance(node, tuple):
-        return list(node)
-    return list(vars(node).values()) if hasattr(node, "__dataclass_fields__") else []
-
-
-def _replaced(node: Any, key: Expr, constant: Value) -> Any:
-    """The node with a constant in the place of the key."""
-    if node == key:
-        return Lit(constant)
-    if isinstance(node, tuple):
-        return tuple(_replaced(part, key, constant) for part in node)
+        return tuple(_replaced(part, old, new) for part in node)
     if not hasattr(node, "__dataclass_fields__"):
         return node
-    return type(node)(**{name: _replaced(part, key, constant) for name, part in vars(node).items()})
+    return type(node)(**{name: _replaced(part, old, new) for name, part in vars(node).items()})
 
 
 # --- the answer ---------------------------------------------------------------------------
 
 
-def table(query: Query, dataset: Dataset, data: Data) -> list[dict[str, Answer]]:
-    """The exact table of answers."""
+def table(
+    query: Query,
+    dataset: Dataset,
+    data: Data,
+    shown: Sequence[tuple[Value, ...]] | None = None,
+) -> list[dict[str, Answer]]:
+    """The exact table of answers, for all keys or the ones that are shown."""
+    query = resolved(query, dataset)
     rows = joined(query, dataset, data)
     chosen = counted(query, dataset, rows)
     tables = tables_of(query, dataset)
     answers = []
-    for key in listed(query, dataset):
+    for key in listed(query, dataset) if shown is None else shown:
         cell = _Cell(
             _in_group(query, rows, key),
             _in_group(query, chosen, key),

@@ -10,12 +10,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from interlace.query.columns import Category, Column
+from interlace.query.columns import Boolean, Category, Column
 from interlace.query.schema import Dataset, PublicTable, Table
 from tests.differential.domains import domain, of_column, tables_of
-from tests.differential.evaluator import listed
+from tests.differential.evaluator import listed, resolved
 from tests.differential.stated import cells, largest, noisy_columns
 from tests.differential.strategies import FIRST, TEXTS
+from tests.differential.support import decoded
 from tests.differential.syntax import (
     Abs,
     Aggregate,
@@ -81,9 +82,10 @@ class _Writer:
 
     def meets(self, kind: Column, public: PublicTable) -> bool:
         key = public.kind(public.key)
-        if isinstance(key, Category) or isinstance(kind, Category):
+        if isinstance(key, Category):
             return key == kind
-        return of_column(key).kind == of_column(kind).kind
+        one, other = of_column(key), of_column(kind)
+        return (one.kind, one.digits) == (other.kind, other.digits)
 
     def named(self, table: str) -> str:
         return str(self.one(table, table, f"{table[:1].lower()}{len(self.sources)}"))
@@ -105,6 +107,9 @@ class _Writer:
     def fraction(self, size: int = 8) -> Fraction:
         digits = self.one(0, 0, 1, 2)
         return Fraction(self.draw(st.integers(-size * 10**digits, size * 10**digits)), 10**digits)
+
+    def bound(self, digits: int) -> Fraction:
+        return Fraction(self.draw(st.integers(0, 20 * 10**digits)), 10**digits)
 
     def number(self, depth: int) -> Expr:
         leaves: list[Expr] = self.of_kind("number")
@@ -131,7 +136,7 @@ class _Writer:
         return Bucket(inner, width, self.one(None, None, self.fraction(3)))
 
     def case(self, part: Callable[[int], Expr], depth: int) -> Case:
-        branches = tuple((self.condition(1), part(depth)) for _ in range(self.one(1, 1, 2)))
+        branches = tuple((self.solid(), part(depth)) for _ in range(self.one(1, 1, 2)))
         return Case(branches, part(depth))
 
     def date(self) -> datetime.date:
@@ -166,6 +171,20 @@ class _Writer:
             return self.atom()
         parts = tuple(self.condition(depth - 1) for _ in range(self.one(2, 2, 3)))
         return self.one(And(parts), Or(parts), Not(parts[0]))  # type: ignore[no-any-return]  # one of these
+
+    def solid(self) -> Condition:
+        """A condition about one column that bounds do not decide."""
+        found: list[Condition] = []
+        for ref, kind in self.columns():
+            low, high = kind.codes
+            if isinstance(kind, Boolean):
+                found += [ref, Not(ref)]
+            elif isinstance(kind, Category):
+                found += [In(ref, kind.values[:2]), Compare("=", ref, Lit(kind.values[-1]))]
+            elif low < high:
+                middle = Lit(decoded(kind, (low + high + 1) // 2))
+                found += [Compare("<", ref, middle), Compare(">=", ref, middle)]
+        return self.one(*(found or [Lit(True)]))  # type: ignore[no-any-return]  # one of these
 
     def atom(self) -> Condition:
         texts = [(ref, kind) for ref, kind in self.columns() if isinstance(kind, Category)]
@@ -261,7 +280,8 @@ class _Writer:
         if kind != "sum":
             return Aggregate(kind, self.number(1))
         e = self.truth(1) if self.chance(5) else self.number(2)
-        ends = tuple(sorted((self.fraction(20), self.fraction(20))))
+        digits = domain(e, tables_of(Query(tuple(self.sources), ()), self.dataset)).digits
+        ends = (-self.bound(digits), self.bound(digits))
         return Aggregate(kind, e, clamp=self.one(None, None, ends))
 
 
@@ -282,7 +302,7 @@ def queries(draw: st.DrawFn, dataset: Dataset) -> Query:
     items = [Item(what, f"n{place}") for place, what in enumerate(aggregates)]
     shown = [Item(place, f"key{place}") for place in range(len(keys)) if not writer.chance(5)]
     query = Query(tuple(writer.sources), (*shown, *items), where, keys)
-    return query if fits(query, dataset) else draw(queries(dataset))
+    return query if fits(resolved(query, dataset), dataset) else draw(queries(dataset))
 
 
 def fits(query: Query, dataset: Dataset) -> bool:

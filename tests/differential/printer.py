@@ -207,14 +207,14 @@ class _Printer:
         return f"{text} {self.word('AS')} {self.quoted(item.name)}"
 
     def quoted(self, name: str) -> str:
-        """A name of the answer, which is to come back as it is."""
+        """A name that the query gives, and gives it so."""
         return self.pick(f'"{name}"', name)
 
     def source(self, source: Source) -> str:
         alias = (
             ""
             if source.name == source.table
-            else f" {self.pick('AS ', '')}{self.name(source.name)}"
+            else f" {self.pick('AS ', '')}{self.quoted(source.name)}"
         )
         table = f"{self.name(source.table)}{alias}"
         if not source.join:

@@ -49,19 +49,20 @@ def _needed(item: Aggregate) -> list[Noisy]:
     return [Noisy("sum", Arith("*", item.of, item.of)), total, Noisy("rows")]
 
 
-def cells(column: Noisy, query: Query, dataset: Dataset) -> int:
-    """How many numbers the column has."""
-    groups = len(listed(query, dataset))
+def cells(column: Noisy, query: Query, dataset: Dataset, groups: int | None = None) -> int:
+    """How many numbers the column has, of so many groups."""
+    groups = len(listed(query, dataset)) if groups is None else groups
     if column.kind != "histogram":
         return groups
     assert column.of is not None
     return groups * len([*domain(column.of, tables_of(query, dataset)).values()])
 
 
-def stated(column: Noisy, query: Query, dataset: Dataset) -> Bounds:
-    """L0, L1, L2^2 and Linf of a column that is not clamped."""
-    most, size = most_rows(query, dataset), cells(column, query, dataset)
-    groups = min(most, size)
+def stated(column: Noisy, query: Query, dataset: Dataset, shown: int) -> Bounds:
+    """L0, L1, L2^2 and Linf of a column that is not clamped, of so many groups; noise has a
+    scale even where nothing can move."""
+    most = most_rows(query, dataset)
+    groups = min(most, cells(column, query, dataset, shown))
     declared = key_set(query, dataset)
     if declared is not None and column.kind != "histogram":
         groups = min(groups, declared[2])
@@ -74,8 +75,10 @@ def stated(column: Noisy, query: Query, dataset: Dataset) -> Bounds:
         assert column.of is not None
         of = domain(column.of, tables_of(query, dataset))
         one = total = most * in_units(of)
+    if one == 0:
+        return 1, 1, 1, 1
     moved = min(groups * one, total)
-    full, rest = divmod(moved, one) if one else (0, 0)
+    full, rest = divmod(moved, one)
     return groups, moved, full * one**2 + rest**2, one
 
 

@@ -178,6 +178,15 @@ def refs(node: object) -> Iterator[Ref]:
             yield from refs(getattr(node, item.name))
 
 
+def within(part: object, node: object) -> bool:
+    """Whether a part of a query holds another, perhaps deep inside."""
+    if isinstance(node, tuple):
+        return any(within(part, item) for item in node)
+    if not is_dataclass(node):
+        return False
+    return part == node or any(within(part, getattr(node, f.name)) for f in fields(node))
+
+
 def conjuncts(where: Condition | None) -> Iterator[Condition]:
     """What AND joins at the top."""
     if isinstance(where, And):

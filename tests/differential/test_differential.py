@@ -5,9 +5,10 @@ answers, and how far they move when one unit leaves with all its rows.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ from interlace.core.queries import Sensitivity
 from interlace.engines.duckdb.engine import DuckDBEngine
 from interlace.query.parse import parse
 from interlace.query.plan import Plan
+from interlace.query.predicates import Always
 from interlace.query.schema import Dataset
 from tests.differential import grammar, strategies
-from tests.differential.evaluator import Data, Stored, table
+from tests.differential.evaluator import Data, Stored, listed, resolved, table
 from tests.differential.printer import printed
 from tests.differential.stated import moved, noisy_columns, stated
-from tests.differential.support import check_table, data_of, keyed, snapshot_of
-from tests.differential.syntax import Query
+from tests.differential.support import check_table, data_of, exact, keyed, snapshot_of
+from tests.differential.syntax import Query, Value, within
 from tests.effort import examples
 
 Limits = tuple[int, int, int, int]
@@ -77,18 +79,32 @@ def check_moves(plan: Plan, before: Sequence[int], after: Sequence[int]) -> None
 def check_query(query: Query, sql: str, full: Registered, less: Registered) -> None:
     dataset = full.dataset
     plan = parse(sql, dataset)
-    check_table(full.rows(plan), table(query, dataset, full.data))
-    check_table(less.rows(plan), table(query, dataset, less.data))
+    asked = resolved(query, dataset)
+    shown = check_keys(asked, plan)
+    for world in (full, less):
+        check_table(world.rows(plan), table(asked, dataset, world.data, shown))
     numbers = full.engine.read(plan)
     check_moves(plan, numbers, less.engine.read(plan))
     again = parse(plan.text, dataset)
     assert (again.text, again.parts, again.where) == (plan.text, plan.parts, plan.where)
     assert full.engine.read(again) == numbers
-    expected = sorted(
-        stated(column, query, dataset) for column in noisy_columns(query) if column.clamp is None
-    )
-    found = sorted(limits(part.sensitivity) for part in plan.parts if part.clamp is None)
-    assert found == [tuple(max(end, 1) for end in bounds) for bounds in expected]
+    columns = [column for column in noisy_columns(asked) if column.clamp is None]
+    bounds = {stated(column, asked, dataset, len(shown)) for column in columns}
+    assert bounds == {limits(part.sensitivity) for part in plan.parts if part.clamp is None}
+
+
+def check_keys(query: Query, plan: Plan) -> list[tuple[Value, ...]]:
+    """The keys that the plan lists: those of the specification, and only where WHERE says of a
+    key more than that alone perhaps fewer, or where it holds nowhere all."""
+    every = listed(replace(query, where=None), plan.dataset)
+    wanted = listed(query, plan.dataset)
+    found = list(itertools.product(*(map(exact, key.values) for key in plan.shape.keys)))
+    if plan.where == Always(False):
+        assert found == every
+    elif found != wanted:
+        assert any(within(key, query.where) for key in query.keys)
+        assert found == [key for key in wanted if key in set(found)]
+    return found
 
 
 def others(data: Data, leaver: int) -> dict[str, list[Stored]]:
