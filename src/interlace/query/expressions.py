@@ -183,8 +183,8 @@ class Expressions:
         if type(node) is exp.Extract:
             self._source.expect(node, exp.Extract, "this", "expression")
             return self._part(node, str(node.this.this), node.args["expression"])
-        if type(node) is exp.TimestampTrunc:
-            self._source.expect(node, exp.TimestampTrunc, "this", "unit")
+        if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):  # the latter of DATE '...'
+            self._source.expect(node, type(node), "this", "unit")
             period = str(node.args["unit"].this).lower()
             if period not in days.PERIODS:
                 raise self._source.refuse(

@@ -40,6 +40,13 @@ class Joined:
         """Whether one table is read alone."""
         return len(self.tables) + len(self.lookups) == 1
 
+    def same(self, ref: Ref) -> Ref:
+        """The column that a public table's key equals in every row, or the column itself."""
+        for lookup in self.lookups:
+            if (lookup.public.name, lookup.public.key) == (ref.table, ref.name):
+                return self.same(lookup.by)
+        return ref
+
     def origin(self, ref: Ref) -> Ref:
         """The column of a table of units by which a column is looked up, or the column itself."""
         for lookup in self.lookups:

@@ -97,7 +97,7 @@ def key_limit(keys: Iterable[Term], joined: Joined) -> KeyLimit | None:
         KeyLimit(table.name, index, keys_of.keys_per_unit)
         for table in joined.tables
         for index, keys_of in enumerate(table.key_sets)
-        if table.rows_per_unit > 1 and wanted <= _columns(table, keys_of.columns)
+        if wanted <= _columns(table, keys_of.columns)
     ]
     return min(limits, key=lambda limit: limit.most, default=None)
 

@@ -123,5 +123,5 @@ class Plan:
     def text(self) -> str:
         """The canonical SQL of the plan: its identity within the dataset's snapshot. It
         parses to this plan again."""
-        names = [item.text for item in self.items]
+        names = list(dict.fromkeys(item.text for item in self.items))  # one name, one column
         return sql_of(self.dataset, self.joined, names, self.where, [k.term for _, k in self.keys])

@@ -170,10 +170,7 @@ class Scope:
                 "is no data: it may stand in COUNT(DISTINCT ...) and in joins only",
             )
         table = self.tables[place][1]
-        for lookup in self.joined.lookups:
-            if lookup.public == table and name == table.key:
-                return lookup.by  # equal in every row
-        return Ref(table.name, name, table.kind(name))
+        return self.joined.same(Ref(table.name, name, table.kind(name)))
 
     def is_unit(self, node: exp.Expr) -> bool:
         """Whether a column node means the unit. Raises QueryRefused for an unknown name."""
