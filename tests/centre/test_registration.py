@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,3 +110,45 @@ def test_an_interrupted_registration_ends_as_an_interrupt(
     with il.open(tmp_path) as centre, pytest.raises(KeyboardInterrupt):
         centre.register(people(), name="people", unit="id", columns={})
     assert list((tmp_path / "snapshots").iterdir()) == []
+
+
+def test_the_report_that_the_page_shows_is_the_one_that_is_made(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "declaring.md"
+    declared, shown = (
+        page.read_text(encoding="utf-8").split("```python\n")[1].split("```text\n")[:2]
+    )
+    names: dict[str, Any] = {}
+    with contextlib.chdir(tmp_path):
+        exec(declared.split("```")[0], names)  # noqa: S102  the page's own example
+    names["centre"].close()
+    assert str(names["made"]) == shown.split("\n```")[0]
+    assert "kept" not in repr(names["made"])  # what is exact is not shown by accident
+
+
+def test_progress_is_told_by_public_names(tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    with il.open(tmp_path) as centre:
+        centre.register(
+            people(),
+            name="people",
+            unit="id",
+            columns=_COLUMNS,
+            progress=lambda *step: told.append(step),
+        )
+    assert [done for _, done, _ in told] == list(range(len(told)))
+    assert {of for _, _, of in told} == {len(told) - 1}
+    assert any("people" in what for what, _, _ in told)
+    assert not any(str(PEOPLE) in what for what, _, _ in told)
+
+
+def test_the_report_is_kept_nowhere(tmp_path: Path) -> None:
+    odd = people().assign(age=[999] * 137 + [30] * (PEOPLE - 137))  # 137 is planted
+    with il.open(tmp_path / "centre") as centre:
+        made = centre.register(odd, name="people", unit="id", columns=_COLUMNS)
+        assert "137" in str(made)
+        centre.account("ada", quota=il.PureDP(1))
+        bodies = [event.body for event in centre.ledger.events("dataset")]
+        kept = [{**body, "file": "", "digest": ""} for body in bodies]  # hexadecimal digits
+        stated = {**centre.statement().json(), "ledger": ""}
+        assert not any("137" in str(part) for part in (made.dataset, kept, stated))
+        assert "137" not in repr(made)

@@ -44,6 +44,15 @@ def test_a_plain_table_needs_no_advice() -> None:
     assert _advised(Table("people", {"age": Integer(0, 120), "sex": sex})) == []
 
 
+def test_a_set_of_several_columns_bounds_each_of_them() -> None:
+    ward = Category([f"w{i}" for i in range(9)], unknown="w0")
+    sets = [KeySet(("ward", "late"), 2)]
+    table = Table("labs", {"ward": ward, "late": Boolean()}, 60, sets)
+    assert _advised(table) == []
+    [found] = facts_of(Dataset("clinic", "id", (table,)))
+    assert [column.keys_of_unit for column in found.columns] == [2, 2]
+
+
 def test_advice_comes_where_it_is_due() -> None:
     assert _advised(LABS) == ["tables.labs.columns.ward"]  # no key set
     assert _advised(Table("t", {"x": Boolean()}, 1001)) == ["tables.t.rows_per_unit"]

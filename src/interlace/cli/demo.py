@@ -23,6 +23,7 @@ import interlace as il
 from interlace.centre import Account, Answer, Centre, Session
 from interlace.cli import analysts, nafld
 from interlace.cli.analysts import Ask, Script
+from interlace.cli.datasets import shown_progress
 from interlace.core.errors import BudgetExceeded, InterlaceError, QueryRefused
 from interlace.core.mechanisms.codec import Served
 from interlace.query.columns import Column
@@ -138,15 +139,17 @@ def _register(centre: Centre, console: Console) -> None:
             title="[bold]Interlace: two analysts, one guarantee",
         )
     )
-    with console.status("registering the snapshot"), nafld.declaration() as path:
+    with shown_progress() as progress, nafld.declaration() as path:
         frames = nafld.frames()
-        dataset = centre.register(path, tables=frames).dataset
+        made = centre.register(path, tables=frames, progress=progress)
     shown = Table("table", "rows in the source", "public bounds and domains", "rows per person")
-    for table in dataset.tables:
+    for table in made.dataset.tables:
         columns = ", ".join(f"{name}: {_domain(kind)}" for name, kind in table.columns)
         rows = f"{len(frames[table.name]):,}"
         shown.add_row(table.name, rows, columns, f"up to {table.rows_per_unit}")
     console.print(shown)
+    console.print("What the rules of the declaration did, for the custodian's eyes only:")
+    console.print(str(made.report), style="dim", highlight=False, markup=False)
 
 
 def _domain(kind: Column) -> str:

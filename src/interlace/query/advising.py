@@ -118,12 +118,12 @@ def _advice(found: TableFacts) -> Iterator[Advice]:
             f"one unit moves COUNT(*) by {found.count_moves:,}, and its noise is larger by that: "
             "declare how many rows a usual unit has, even if a few have more",
         )
-    declared = {keys.columns for keys in table.key_sets}
+    declared = {name for keys in table.key_sets for name in keys.columns}
     for column in found.columns:
         place = f"{where}.columns.{column.name}"
         kind = column.kind
         if isinstance(kind, Category):
-            yield from _category_advice(place, column, kind, (column.name,) in declared)
+            yield from _category_advice(place, column, kind, column.name in declared)
         elif not isinstance(kind, Day):
             yield from _sum_advice(place, column)
 
