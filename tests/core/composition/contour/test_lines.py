@@ -63,7 +63,7 @@ def test_any_line_encloses(losses: tuple[tuple[Fraction, int], ...], mu_squared:
         frame = framed(
             model,
             saddle(model, c),
-            room=draw.choice([0.05, 0.2, 0.5, 1.0]),
+            room=draw.choice([0.1, 0.6, 1.0, 1.5]),
             precision=draw.choice([1e-1, 1e-3, 1e-6]),
             work=draw.choice([0, 10_000, 1_000_000]),
         )

@@ -41,6 +41,7 @@ class Growing:
         self._lattice: Lattice | None = Lattice(Fraction(0), Fraction(0))
         self._frame: Frame | None = None
         self._width = _NARROW
+        self._near = 0.0
 
     def add(self, epsilon: Fraction, count: int) -> None:
         """``count`` losses +-``epsilon`` > 0 more."""
@@ -62,9 +63,11 @@ class Growing:
     def epsilon(self, share: Interval) -> Interval:
         """Encloses the least epsilon >= 0 at which delta is at most ``share``, 0 < share < 1."""
         if self._frame is not None:
-            start = self._frame.axis.slope
+            # As much farther as the tilted mean has moved.
+            start = self._near + self._frame.axis.slope
             found = on_line(self._frame.line(), start, share)
             if _width(found) <= self._width * _WIDER:
+                self._near = _finite(found) - self._frame.axis.slope
                 return found
         return self._afresh(share)
 
@@ -81,6 +84,7 @@ class Growing:
         self._frame = framed(model, saddle, _ROOM, precision, _WORK)
         found = on_line(self._frame.line(), saddle.epsilon, share)
         self._width = max(_width(found), _NARROW)
+        self._near = _finite(found) - self._frame.axis.slope
         return found
 
     def _grow(self, kind: Kind) -> None:
@@ -93,6 +97,10 @@ class Growing:
                 return
             kernel = LatticeKernel(self._lattice)
         self._frame = self._frame.plus(kind, kernel)
+
+
+def _finite(found: Interval) -> float:
+    return float(found.upper if found.upper.is_finite() else found.lower)
 
 
 def _width(found: Interval) -> Decimal:

@@ -90,7 +90,8 @@ class Line:
 
     def _exponents(self, epsilon: Fraction) -> tuple[float, float]:
         """K(c) - c epsilon, and c times the distance to where the kernel starts."""
-        past = self.c * float(self.kernel.at(epsilon) - epsilon)
+        at = self.kernel.at(epsilon)
+        past = 0.0 if at is epsilon else self.c * float(at - epsilon)
         return self.axis.value - self.c * float(epsilon), past
 
     def _value(self, epsilon: Fraction) -> float:

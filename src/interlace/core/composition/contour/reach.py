@@ -25,6 +25,8 @@ _CUT = 36.0
 _NODES, _BLOCKS = 1 << 19, 1 << 18
 #: How many blocks are looked at to tell how large |phi| usually is.
 _LOOKED_AT, _GOLDEN = 48, 0.6180339887498949
+#: Not worth a thought, in nanoseconds.
+_LITTLE = 1e6
 #: About how many nanoseconds a node takes, and a node or a block with one loss; and how many
 #: nanoseconds there are for each number that work is counted in.
 _NODE, _NODE_LOSS, _BLOCK_LOSS, _OTHER_LOSS, _PACE = 150.0, 2.5, 12.0, 40.0, 10
@@ -75,7 +77,7 @@ def reached(
     usual = _usual(model, saddle.c, start, cut.end, blocks, unseen)
     needed = max(start, usual / (math.pi * unseen))
     rest = (cut.end - needed) / blocks * _BLOCK_LOSS * min(model.size, 100)
-    if needed > cut.end / 3 or (cut.end - start) / step * node < rest:
+    if needed > cut.end / 3 or (cut.end - start) / step * node < rest + _LITTLE:
         needed = cut.end
     if isinstance(cut.kernel, LatticeKernel):
         return cut, min(needed, most)

@@ -8,6 +8,7 @@ tau = tanh(epsilon(c + 1/2)). Everything comes with a bound of what rounding may
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,6 +45,8 @@ class Responses:
 
     def cumulants(self, c: float) -> Cumulants:
         """log E[e^(cL)], its first two derivatives, and a bound of the error of the first."""
+        if self.epsilon.size == 1 and self.epsilon[0] * (abs(c) + 1) < _FAR:
+            return self._one(c)
         e, n = self.epsilon, self.count
         x = e * c
         near = np.minimum(x, _FAR)
@@ -58,6 +61,15 @@ class Responses:
         bend = (e / np.cosh(np.minimum(y, _LARGEST_COSH))) ** 2
         error = float(self._weights @ value) * summed(e.size)
         return Cumulants(float(n @ value), float(n @ slope), float(n @ bend), error)
+
+    def _one(self, c: float) -> Cumulants:
+        """The same for one epsilon that is not large, without arrays: plans grow by one loss."""
+        e, n = float(self.epsilon[0]), float(self.count[0])
+        half, y = math.sinh(e * c / 2), e * (c + 0.5)
+        value = math.log1p(2 * half * half + math.tanh(e / 2) * math.sinh(e * c))
+        bend = (e / math.cosh(y)) ** 2
+        error = abs(n) * value * summed(1)
+        return Cumulants(n * value, n * e * math.tanh(y), n * bend, error)
 
     def moved(self, c: float) -> float:
         """The mean number of -epsilon under the law tilted by c."""
