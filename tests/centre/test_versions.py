@@ -74,7 +74,7 @@ def test_sessions_stay_with_their_version_and_later_ones_open_on_the_latest(tmp_
         found = [centre.session(id) for id in ids]
         assert [session.version for session in found] == [1, 2]
         assert [s.ask(WOMEN_SQL).value for s in found] == [250, 150]
-        assert found[0].accuracy("SELECT SUM(fee) FROM people").radius < 1
+        assert "one unit" in found[0].accuracy("SELECT SUM(fee) FROM people").bounding
         centre.audit()
     assert check(tmp_path) == []
 
@@ -310,6 +310,19 @@ def test_the_statement_tells_versions_apart(tmp_path: Path) -> None:
     assert "### Dataset people, version 2, by unit column id" in text
     assert "| ada | people, version 2 | 1 × Laplace |" in text
     assert "needs the continual model" in text
+
+
+def test_the_statement_tells_key_sets_and_what_is_public(tmp_path: Path) -> None:
+    labs = il.Table("labs", {"ward": il.Integer(1, 9)}, 5, [il.KeySet(("ward",), 2)])
+    wards = il.PublicTable("wards", "ward", {"ward": il.Integer(1, 9)})
+    frame = pd.DataFrame({"id": [1, 1, 2], "ward": [1, 2, 3]})
+    public = pd.DataFrame({"ward": [1, 2, 3]})
+    with il.open(tmp_path) as centre:
+        declared = il.Dataset("clinic", "id", (labs,), (wards,))
+        centre.register(declared, tables={"labs": frame, "wards": public})
+        text = centre.statement().markdown()
+    assert "one unit counts for at most 2 keys of (ward)" in text
+    assert "Table wards is public, about no unit" in text
 
 
 def test_a_declaration_in_python_is_taken_whole(tmp_path: Path) -> None:

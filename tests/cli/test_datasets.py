@@ -155,7 +155,8 @@ def test_an_incomplete_declaration_is_told_to_programs(here: Path) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_registering_reports_and_makes_versions() -> None:
+def test_registering_reports_and_makes_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     shown = run("register", "centre", "clinic.toml")
     assert shown.exit_code == 0
     assert "dataset clinic, version 1, units of domain units" in shown.output
@@ -170,6 +171,9 @@ def test_registering_reports_and_makes_versions() -> None:
     assert run("register", "centre", "people.csv").exit_code == 2
     listed = run("ledger", "show", "centre").output
     assert "dataset clinic, version 2: unit id of domain units" in listed
+    with il.open("centre") as centre:
+        centre.account("ada", quota=il.PureDP(1)).open(il.mechanisms.Laplace(epsilon=1), "clinic")
+    assert "Laplace on clinic, version 2" in run("ledger", "show", "centre").output
 
 
 def test_dummy_data_is_written_and_registers(tmp_path: Path) -> None:

@@ -73,12 +73,25 @@ def rows_of(table: Table) -> str:
     """How many rows a unit may have, and what is done with more.
 
     >>> rows_of(Table("labs", {"x": Integer(0, 9)}, 60))
-    '60; a count or sum over more is clamped to what 60 can give'
+    '60; a count or sum over more is clamped to what 60 can give, by groups so many rows count'
     """
     rows = table.rows_per_unit
     if rows == 1:
         return "1; a table with more is not registered"
-    return f"{rows}; a count or sum over more is clamped to what {rows} can give"
+    return (
+        f"{rows}; a count or sum over more is clamped to what {rows} can give, by groups so many "
+        "rows count"
+    )
+
+
+def keys_of(table: Table) -> str:
+    """For how many keys of each key set a unit counts.
+
+    >>> from interlace.query.schema import KeySet
+    >>> keys_of(Table("labs", {"x": Integer(0, 9)}, 60, [KeySet(("x",), 3)]))
+    '3 keys of (x)'
+    """
+    return "; ".join(f"{s.keys_per_unit} keys of ({', '.join(s.columns)})" for s in table.key_sets)
 
 
 def _done(put: object) -> str:

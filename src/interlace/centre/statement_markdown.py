@@ -8,7 +8,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from interlace.centre import disclosures as words
-from interlace.centre.described import Noise, domain_of, misfit_of, missing_of, noises, rows_of
+from interlace.centre.described import (
+    Noise,
+    domain_of,
+    keys_of,
+    misfit_of,
+    missing_of,
+    noises,
+    rows_of,
+)
 from interlace.centre.figures import lower, upper
 from interlace.centre.records import titled
 from interlace.core.composition import Composition
@@ -123,11 +131,18 @@ def _domain(statement: Statement, domain: str) -> Iterator[str]:
         yield f"### Dataset {_escaped(record.title)}, by unit column {_escaped(dataset.unit)}"
         for table in dataset.tables:
             yield f"Table {_escaped(table.name)}: rows of one unit: {rows_of(table)}."
+            if table.key_sets:
+                yield f"By groups, one unit counts for at most {_escaped(keys_of(table))}."
             rows = (
                 (name, domain_of(kind), missing_of(kind), misfit_of(kind))
                 for name, kind in table.columns
             )
             yield _table(("column", "domain", "missing value", "value that does not fit"), rows)
+        for public in dataset.public:
+            yield (
+                f"Table {_escaped(public.name)} is public, about no unit: its rows, by key "
+                f"{_escaped(public.key)}, are not protected."
+            )
     yield f"### Sessions on the domain {_escaped(domain)}, with their charges"
     if not charges:
         yield "None so far."

@@ -15,7 +15,7 @@ from rich.table import Table
 from interlace.centre import Centre, restore
 from interlace.centre.faults import reach
 from interlace.centre.heads import read_head
-from interlace.centre.records import DatasetRecord
+from interlace.centre.records import DatasetRecord, titled
 from interlace.centre.sealing import rotate
 from interlace.centre.state import state_directory
 from interlace.ledger import DATASET, SQLiteLedger
@@ -40,7 +40,8 @@ def show_ledger(folder: Path, console: Console) -> None:
             row = (account.name, account.rule, account.quota, account.spent, account.remaining)
             budgets.add_row(*(escape(str(cell)) for cell in row))
             for session in account.sessions():
-                kind = type(session.mechanism).__name__
+                place = titled(session.dataset, session.version)
+                kind = f"{type(session.mechanism).__name__} on {place}"
                 given, left = session.replay(), session.left
                 shared = f" for {session.members} together" if session.members > 1 else ""
                 cells = (account.name, session.id, kind, f"{session.charge}{shared}", given, left)
