@@ -20,6 +20,8 @@ from interlace.core.composition.contour.values import Cumulants, Floats, Nodes
 #: Where e^(2x) is so large that hyperbolic functions are their exponential halves.
 _FAR = 15.0
 _LARGEST_COSH = 350.0
+#: An angle, in radians; blocks whose widths differ by this factor count as equally wide.
+_HALF_AROUND, _ALIKE = 1.6, 1.01
 #: How many numbers of a table of nodes by losses are held at once, and of one of blocks.
 _TABLE = 1 << 19
 _CACHED = 1 << 15
@@ -112,6 +114,14 @@ class Responses:
         |phi|^2 = 1 - sin^2(x)/cosh^2(epsilon(c + 1/2)), and sin^2(pi u) grows with the distance y
         of u to the nearest integer: sin(pi y) >= 3y - 4y^3 on [0, 1/2].
         """
+        if self.spread is not None and self.size:
+            # Where each stands for angles that go half around, they say nothing.
+            near = low * float(self.spread.min()) < _HALF_AROUND
+            if not near.all():
+                bound = np.zeros(low.size)
+                if near.any():
+                    bound[near] = self.log_bounds(c, low[near], high[near])
+                return bound
         rows = max(1, _CACHED // max(1, self.size))
         parts = [
             self._some_bounds(c, low[i : i + rows], high[i : i + rows])
@@ -125,7 +135,12 @@ class Responses:
         drop = (1 - CHAIN) / np.cosh(np.minimum(np.pi * most * (c + 0.5), _LARGEST_COSH)) ** 2
         middle = (low + high) / 2
         y = np.outer(middle, self.epsilon / np.pi)
-        around = np.outer((high - low) / 2, most) + (1 + y) * (8 * UNIT)
+        # Half a block; and what rounding, and another epsilon, may move y by.
+        reach = (high - low) / 2 + middle * (8 * UNIT)
+        if self.spread is None and reach.max() <= reach.min() * _ALIKE:
+            around = float(reach.max()) * most + 8 * UNIT
+        else:
+            around = np.outer(reach, most) + 8 * UNIT
         if self.spread is not None:
             around += np.outer(middle, spread / np.pi)
         y -= np.rint(y)
