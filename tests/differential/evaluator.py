@@ -189,11 +189,14 @@ def joined(query: Query, dataset: Dataset, data: Data) -> list[Joined]:
     return [row for row in rows if query.where is None or value(query.where, row.scope)]
 
 
-def counted(query: Query, dataset: Dataset, rows: Iterable[Joined]) -> list[Joined]:
+def counted(
+    query: Query, dataset: Dataset, rows: Iterable[Joined], also: Expr | None = None
+) -> list[Joined]:
     """The rows that count where there are groups: up to rows_per_unit of each table, and where
-    the keys are of one declared key set only those of so many keys."""
+    the keys are of one declared key set only those of so many keys. What a histogram is of is
+    one key more."""
     tables = tables_of(query, dataset)
-    limits = key_set(query, dataset)
+    limits = key_set(query, dataset, also)
     kept = []
     for row in rows:
         within = all(part.rank <= rows_per_unit(tables[source]) for source, part in row.parts)
@@ -214,10 +217,12 @@ def most_rows(query: Query, dataset: Dataset) -> int:
     return math.prod(rows_per_unit(table) for table in tables_of(query, dataset).values())
 
 
-def key_set(query: Query, dataset: Dataset) -> tuple[str, int, int] | None:
+def key_set(
+    query: Query, dataset: Dataset, also: Expr | None = None
+) -> tuple[str, int, int] | None:
     """The source, place and keys_per_unit of the declared key set by which the query groups; of
     several the one with the fewest keys, and of these the first."""
-    used = {_origin(ref, query) for ref in refs(query.keys)}
+    used = {_origin(ref, query) for ref in refs((*query.keys, also))}
     found = [
         (keys.keys_per_unit, source, place)
         for source, table in tables_of(query, dataset).items()
@@ -311,24 +316,22 @@ def table(
     """The exact table of answers, for all keys or the ones that are shown."""
     query = resolved(query, dataset)
     rows = joined(query, dataset, data)
-    chosen = counted(query, dataset, rows)
+    chosen = counted(query, dataset, rows) if query.keys else rows
     tables = tables_of(query, dataset)
     answers = []
     for key in listed(query, dataset) if shown is None else shown:
-        cell = _Cell(
-            _in_group(query, rows, key),
-            _in_group(query, chosen, key),
-            most_rows(query, dataset),
-            grouped=bool(query.keys),
-        )
-        answers.append(
-            {
-                item.name: key[item.what]
-                if isinstance(item.what, int)
-                else cell.answer(item.what, _domain_of(item.what, tables))
-                for item in query.items
-            }
-        )
+        cell = _Cell(_in_group(query, chosen, key), most_rows(query, dataset))
+        found: dict[str, Answer] = {}
+        for item in query.items:
+            if isinstance(item.what, int):
+                found[item.name] = key[item.what]
+            elif item.what.kind == "quantile":
+                own = counted(query, dataset, rows, item.what.of)
+                histogram = _Cell(_in_group(query, own, key), most_rows(query, dataset))
+                found[item.name] = histogram.quantile(item.what, _domain_of(item.what, tables))
+            else:
+                found[item.name] = cell.answer(item.what, _domain_of(item.what, tables))
+        answers.append(found)
     return answers
 
 
@@ -344,21 +347,17 @@ def _domain_of(aggregate: Aggregate, tables: Mapping[str, Any]) -> Domain:
 
 @dataclass(frozen=True)
 class _Cell:
-    """One group: all its rows, those that count where rows are chosen, and R."""
+    """One group: its rows that count, and R."""
 
-    every: Sequence[Joined]
-    chosen: Sequence[Joined]
+    rows: Sequence[Joined]
     most: int
-    grouped: bool
 
     def answer(self, item: Aggregate, of: Domain) -> Answer:
         match item.kind:
             case "units":
-                return Fraction(len({row.unit for row in self._rows()}))
+                return Fraction(len({row.unit for row in self.rows}))
             case "rows" | "sum":
                 return self._total(item, of)
-            case "quantile":
-                return self._quantile(item, of)
             case "avg":
                 rows = self._total(Aggregate("rows"), of)
                 if rows == 0:
@@ -369,15 +368,12 @@ class _Cell:
             return square
         return Near(square) if item.kind.startswith("var") else Root(square)
 
-    def _rows(self) -> Sequence[Joined]:
-        return self.chosen if self.grouped else self.every
-
     def _total(self, item: Aggregate, of: Domain, power: int = 1) -> Fraction:
         """What the units add up to, each of them clamped."""
         one = Domain("number", Fraction(1), Fraction(1))
         bounds = one if item.kind == "rows" else of if power == 1 else _squared(of)
         units: dict[object, Fraction] = {}
-        for row in self._rows():
+        for row in self.rows:
             number = Fraction(1)
             if item.kind != "rows":
                 assert item.of is not None
@@ -405,11 +401,11 @@ class _Cell:
         variance = (square - mean**2) * (rows / (rows - 1) if sample else 1)
         return min(max(variance, Fraction(0)), most * (rows / (rows - 1) if sample else 1))
 
-    def _quantile(self, item: Aggregate, of: Domain) -> Answer:
+    def quantile(self, item: Aggregate, of: Domain) -> Answer:
         """The least value up to which there is a share q of the rows, and at least one row."""
         assert item.of is not None
         assert item.q is not None
-        values: list[Any] = sorted(value(item.of, row.scope) for row in self.chosen)
+        values: list[Any] = sorted(value(item.of, row.scope) for row in self.rows)
         if not values:
             return Within(of.lower, of.upper)
         place = max(math.ceil(item.q * len(values)), 1)

@@ -63,8 +63,8 @@ def stated(column: Noisy, query: Query, dataset: Dataset, shown: int) -> Bounds:
     scale even where nothing can move."""
     most = most_rows(query, dataset)
     groups = min(most, cells(column, query, dataset, shown))
-    declared = key_set(query, dataset)
-    if declared is not None and column.kind != "histogram":
+    declared = key_set(query, dataset, column.of if column.kind == "histogram" else None)
+    if declared is not None:
         groups = min(groups, declared[2])
     if not query.keys and column.kind != "histogram":
         groups = 1

@@ -35,13 +35,10 @@ def keyed(unit: int) -> int:
     return int.from_bytes(digest[:8], "big")
 
 
-def snapshot_of(
-    dataset: Dataset,
-    rows: Mapping[str, Rows],
-    public: Mapping[str, Sequence[Values]],
-    folder: Path,
-) -> Snapshot:
-    """Registers the rows, without a rule of the declaration being needed."""
+def sources_of(
+    dataset: Dataset, rows: Mapping[str, Rows], public: Mapping[str, Sequence[Values]]
+) -> dict[str, Any]:
+    """The rows as tables of Arrow, each of its column's own type."""
     sources = {
         table.name: _arrow(
             [{dataset.unit: unit, **values} for unit, values in rows[table.name]],
@@ -50,10 +47,19 @@ def snapshot_of(
         for table in dataset.tables
     }
     for known in dataset.public:
-        sources[known.name] = _arrow(
-            [dict(row) for row in public[known.name]], _fields(known.columns)
-        )
-    return register(sources, dataset, folder, KEY).snapshot
+        given = [dict(row) for row in public[known.name]]
+        sources[known.name] = _arrow(given, _fields(known.columns))
+    return sources
+
+
+def snapshot_of(
+    dataset: Dataset,
+    rows: Mapping[str, Rows],
+    public: Mapping[str, Sequence[Values]],
+    folder: Path,
+) -> Snapshot:
+    """Registers the rows, without a rule of the declaration being needed."""
+    return register(sources_of(dataset, rows, public), dataset, folder, KEY).snapshot
 
 
 def _fields(columns: Sequence[tuple[str, Column]]) -> list[tuple[str, Any]]:
