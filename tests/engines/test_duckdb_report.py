@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
@@ -170,6 +172,23 @@ def test_progress_names_each_step_in_order(tmp_path: Path) -> None:
         "snapshot: written out",
         "done",
     ]
+
+
+def test_nothing_is_printed_even_in_an_interactive_session(tmp_path: Path) -> None:
+    """Where the main module has no file, DuckDB would draw a bar of its own after two seconds."""
+    asked = """
+import sys, duckdb
+from interlace.engines.duckdb.files import workshop, writer
+from pathlib import Path
+
+asked = "SELECT current_setting('enable_progress_bar')"
+with duckdb.connect() as bare, workshop(Path(sys.argv[1])) as work:
+    with writer(work, work / "snapshot.duckdb") as connection:
+        print(bare.execute(asked).fetchall(), connection.execute(asked).fetchall())
+"""
+    command = [sys.executable, "-c", asked, str(tmp_path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[(True,)] [(False,)]"
 
 
 def test_progress_that_fails_harms_nothing_and_an_interrupt_in_it_ends_all(tmp_path: Path) -> None:

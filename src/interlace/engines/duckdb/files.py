@@ -52,6 +52,7 @@ def writer(work: Path, file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     )
     try:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        connection.execute("SET enable_progress_bar = false")  # in an interactive session it is on
         # In a file, not as temporary tables: there it is compressed, and need not fit in memory.
         connection.execute(f"ATTACH '{quoted(str(work / 'stage.duckdb'))}' AS {STAGE}")
         connection.execute(f"ATTACH '{quoted(str(file))}' AS {CATALOG}")
