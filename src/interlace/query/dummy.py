@@ -42,7 +42,7 @@ def dummy_tables(dataset: Dataset, units: int, seed: int) -> dict[str, Values]:
     >>> from interlace.query.columns import Integer
     >>> clinic = Dataset("clinic", "id", (Table("people", {"age": Integer(0, 120)}),))
     >>> dummy_tables(clinic, units=3, seed=1)
-    {'people': {'id': [1, 2, 3], 'age': [68, 46, 103]}}
+    {'people': {'id': [1, 2, 3], 'age': [46, 120, 103]}}
     """
     found: dict[str, Values] = {}
     for table in dataset.tables:
@@ -74,18 +74,23 @@ def value_of(kind: Column, code: int) -> Value:
 
 
 def _table(table: Table, unit: str, units: int, absent: float, chance: _Chance) -> Values:
-    shape = _Shape.of(table)
-    numbers: list[Value] = []
-    rows: list[list[int]] = []
-    for number in range(1, units + 1):
-        own = _rows(shape, _count(table.rows_per_unit, absent, chance), chance)
-        numbers += [number] * len(own)
-        rows += own
-    columns = {
-        name: _values(kind, [row[j] for row in rows])
-        for j, (name, kind) in enumerate(table.columns)
-    }
-    return {unit: numbers, **columns}
+    counts = [_count(table.rows_per_unit, absent, chance) for _ in range(units)]
+    numbers = [number for number, count in enumerate(counts, 1) for _ in range(count)]
+    codes = _codes(_Shape.of(table), counts, chance)
+    columns = zip(table.columns, codes, strict=True)
+    return {unit: numbers, **{name: _values(kind, column) for (name, kind), column in columns}}
+
+
+def _codes(shape: _Shape, counts: Sequence[int], chance: _Chance) -> list[list[int]]:
+    """The codes of each column, for units with so many rows."""
+    if not shape.sets:
+        return [[_code(domain, chance) for _ in range(sum(counts))] for domain in shape.domains]
+    codes: list[list[int]] = [[] for _ in shape.domains]
+    for count in counts:
+        for row in _rows(shape, count, chance):
+            for column, code in zip(codes, row, strict=True):
+                column.append(code)
+    return codes
 
 
 def _values(kind: Column, codes: Sequence[int]) -> list[Value]:
