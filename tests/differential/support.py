@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from interlace.core.queries import Sensitivity
 from interlace.engines.base import Snapshot
 from interlace.engines.duckdb.register import register
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
@@ -148,6 +149,10 @@ def decoded(kind: Column, code: int) -> Value:
         case Integer():
             return Fraction(code)
     return Fraction(code, 10**kind.digits)
+
+
+def limits(sensitivity: Sensitivity) -> tuple[int, int, int, int]:
+    return sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf
 
 
 def exact(cell: Any) -> Value:

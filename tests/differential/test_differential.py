@@ -15,7 +15,6 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interlace.core.queries import Sensitivity
 from interlace.engines.duckdb.engine import DuckDBEngine
 from interlace.query.parse import parse
 from interlace.query.plan import Plan
@@ -25,11 +24,9 @@ from tests.differential import grammar, strategies
 from tests.differential.evaluator import Data, Stored, listed, resolved, table
 from tests.differential.printer import printed
 from tests.differential.stated import moved, noisy_columns, stated
-from tests.differential.support import check_table, data_of, exact, keyed, snapshot_of
+from tests.differential.support import check_table, data_of, exact, keyed, limits, snapshot_of
 from tests.differential.syntax import Query, Value, within
 from tests.effort import examples
-
-Limits = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -56,10 +53,6 @@ def registered(world: strategies.World) -> Iterator[Registered]:
             yield Registered(world.dataset, data_of(snapshot, world.rows, world.public), engine)
         finally:
             engine.close()
-
-
-def limits(sensitivity: Sensitivity) -> Limits:
-    return sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf
 
 
 def check_moves(plan: Plan, before: Sequence[int], after: Sequence[int]) -> None:
