@@ -1,8 +1,8 @@
 """Registration of 10 M rows of 500,000 units, a few of which have most of the rows.
 
 Run by `python -m benchmarks.engines_registration [millions of rows]`. Each dataset is registered
-in a process of its own; prints its time, that of all cores, its peak of memory, the snapshot's size, and the load
-of the machine at the start.
+in a process of its own; prints its time, that of all cores, its peak of memory, the snapshot's
+size, and the load of the machine at the start.
 """
 
 from __future__ import annotations

@@ -64,7 +64,8 @@ class DuckDBEngine:
 
         Raises ParameterError for a plan over another dataset; EngineError if the engine is
         closed, fails or takes too long, if the file is missing or is not the one that was
-        registered, or if it is an old one without the ranks that the plan needs. An interrupt from the keyboard ends the read and stays what it is.
+        registered, or if it is an old one without the ranks that the plan needs. An interrupt
+        from the keyboard ends the read and stays what it is.
         """
         if plan.dataset != self._snapshot.dataset:
             raise ParameterError("plan", "was made for another dataset than this snapshot's")
