@@ -72,7 +72,8 @@ def raw_plan_ms(folder: Path, dataset: Dataset) -> float:
     raw = duckdb.connect()
     raw.execute("SET threads = 2")
     raw.execute(f"ATTACH '{snapshot}' AS {CATALOG} (READ_ONLY)")
-    plans = [rewrite(parse(SQL.format(-i), dataset), "duckdb", CATALOG) for i in range(ROUNDS + 10)]
+    parsed = [parse(SQL.format(-i), dataset) for i in range(ROUNDS + 10)]
+    plans = [rewrite(plan, "duckdb", CATALOG)[0].sql for plan in parsed]
     return median_ms(lambda i: raw.execute(plans[i]).fetchall())
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,8 @@ import pytest
 
 import interlace as il
 from interlace.centre import Centre
+from interlace.centre.audit import _checked_accounts, _checked_charge, _checked_sessions
+from interlace.centre.charges import decode_charge, encode_charge
 from interlace.core.guarantees import encode_notion
 from interlace.core.mechanisms.codec import encode_mechanism
 from interlace.ledger import ACCOUNT, ANSWER, CHARGE, SESSION, Event
@@ -140,6 +145,54 @@ def test_a_state_that_does_not_follow_is_named(busy: Path, harm: str) -> None:
             centre.audit()
         else:
             _named(centre, "is not what its account or cap could pay")
+
+
+JUNK: list[Any] = [None, -1, "x", "1/0", "9" * 5000, [], {}, [{}], {"notion": "several"}]
+
+
+def _fold(created: Event, charged: Event, opened: Event) -> None:
+    [spending] = _checked_accounts(iter([created]), {}, None).values()
+    paid = {charged.seq: Counter(_checked_charge(charged, spending))}
+    _checked_sessions(iter([opened]), paid, {"people": [0]})
+
+
+@pytest.mark.parametrize("account", ["ada", "ben"])
+def test_an_event_that_cannot_be_read_is_named(busy: Path, account: str) -> None:
+    with il.open(busy) as centre:
+        created = _last(centre, ACCOUNT, account)
+        charged = next(iter(centre.ledger.events(CHARGE, account=account)))
+        opened = next(iter(centre.ledger.events(SESSION, account=account)))
+    _fold(created, charged, opened)
+    fields = [(event, name) for event in (created, charged, opened) for name in event.body]
+    accepted = set()
+    for event, name in fields:
+        rest = {key: value for key, value in event.body.items() if key != name}
+        for body in [rest, *({**rest, name: junk} for junk in JUNK)]:
+            events = {e.seq: e for e in (created, charged, opened)}
+            events[event.seq] = replace(event, body=body)
+            # Any other kind of error fails the test.
+            with contextlib.suppress(il.LedgerCorrupt):
+                _fold(*events.values())
+                accepted.add(name)
+    # None of these says what was charged.
+    assert not accepted & {"charge", "charged", "quota", "mechanism"}
+
+
+def test_a_count_of_a_charge_is_written_in_one_way() -> None:
+    charge = il.compose([(il.PureDP(1), 2), il.PureDP(0.5)])
+    encoded = encode_charge(charge)
+    assert decode_charge(encoded) == charge
+    first, second = encoded["parts"]
+    for parts in (
+        [second, first], [first, {**second, "count": "02"}], [first, {**second, "count": "2_0"}],
+        [first, {**second, "count": "-2"}], [first, {**second, "count": 2}], [first, first], None, 5,
+        [first, {**second, "count": "9" * 5000}], [first, []], [{**first, "more": "1"}, second],
+    ):  # fmt: skip
+        with pytest.raises((il.ParameterError, il.RelationMismatch)):
+            decode_charge({**encoded, "parts": parts})
+    for changed in ({"relation": "change_one"}, {"relation": "x"}, {"more": "1"}, {"notion": None}):
+        with pytest.raises((il.ParameterError, il.RelationMismatch)):
+            decode_charge({**encoded, **changed})
 
 
 def test_a_session_that_nothing_was_charged_for_is_named(busy: Path) -> None:

@@ -91,13 +91,20 @@ class Within:
 
 
 @dataclass(frozen=True)
+class Near:
+    """A quotient, which decimals only come near to."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True)
 class Root:
     """The square root of ``square``, which need not be rational."""
 
     square: Fraction
 
 
-Answer = Value | Within | Root
+Answer = Value | Within | Near | Root
 
 
 @dataclass(frozen=True)
@@ -336,11 +343,13 @@ class _Cell:
                 return self._quantile(item, of)
             case "avg":
                 rows = self._total(Aggregate("rows"), of)
-                return self._total(item, of) / rows if rows else Within(of.lower, of.upper)
+                if rows == 0:
+                    return Within(of.lower, of.upper)
+                return Near(self._total(item, of) / rows)
         square = self._variance(item, of)
-        if isinstance(square, Within) or item.kind.startswith("var"):
+        if isinstance(square, Within):
             return square
-        return Root(square)
+        return Near(square) if item.kind.startswith("var") else Root(square)
 
     def _rows(self) -> Sequence[Joined]:
         return self.chosen if self.grouped else self.every

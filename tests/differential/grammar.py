@@ -255,7 +255,9 @@ class _Writer:
             e = self.one(
                 *(self.of_kind("number") or [Lit(Fraction(1))]), self.bucket(self.number(1))
             )
-            return Aggregate(kind, e, self.one(*(Fraction(n, 8) for n in range(9)), Fraction(1, 2)))
+            return Aggregate(
+                kind, e, self.one(*(Fraction(n, 8) for n in range(1, 8)), Fraction(1, 2))
+            )
         if kind != "sum":
             return Aggregate(kind, self.number(1))
         e = self.truth(1) if self.chance(5) else self.number(2)

@@ -24,7 +24,7 @@ from interlace.engines.duckdb.register import register
 from interlace.query.columns import Integer
 from interlace.query.parse import parse
 from interlace.query.plan import Plan
-from interlace.query.rewrite import rewrite
+from interlace.query.rewrite import Statement, rewrite
 from interlace.query.schema import Dataset, Table
 
 PEOPLE = Table("people", {"age": Integer(0, 120)})
@@ -54,8 +54,8 @@ def deaf(monkeypatch: pytest.MonkeyPatch) -> None:
         took = time.thread_time() - began
     statement = DEAF.format(int(10_000 * (LASTS / took) ** 0.5))
 
-    def either(plan: Plan, dialect: str, catalog: str) -> str:
-        return statement if plan == ASKED else rewrite(plan, dialect, catalog)
+    def either(plan: Plan, dialect: str, catalog: str) -> list[Statement]:
+        return [Statement(statement, (0,))] if plan == ASKED else rewrite(plan, dialect, catalog)
 
     monkeypatch.setattr("interlace.engines.duckdb.engine.rewrite", either)
 
@@ -128,7 +128,9 @@ def test_an_interrupt_from_the_keyboard_ends_the_statement_too(
     snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     endless = "SELECT count(*) FROM range(1000000) a, range(100000) b WHERE a.range + b.range = 17"
-    monkeypatch.setattr("interlace.engines.duckdb.engine.rewrite", lambda *_: endless)
+    monkeypatch.setattr(
+        "interlace.engines.duckdb.engine.rewrite", lambda *_: [Statement(endless, (0,))]
+    )
     engine = DuckDBEngine(snapshot)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()

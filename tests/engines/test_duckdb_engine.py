@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,10 @@ from interlace.engines.duckdb.engine import DuckDBEngine
 from interlace.engines.duckdb.register import register
 from interlace.query.columns import Boolean, Integer
 from interlace.query.parse import parse
-from interlace.query.plan import Aggregate, Plan
-from interlace.query.predicates import Always
+from interlace.query.plan import Plan
+from interlace.query.rewrite import Statement
 from interlace.query.schema import Dataset, Table
+from interlace.query.terms import Ref
 
 KEY = bytes(16)
 VISITS = Table("visits", {"cost": Integer(-10, 100), "paid": Boolean()}, rows_per_unit=3)
@@ -78,13 +79,12 @@ def test_answers(sql: str, value: int, engine: DuckDBEngine) -> None:
 
 
 def test_a_vector_is_read_at_once(engine: DuckDBEngine) -> None:
-    cells = (Aggregate.rows(VISITS), Aggregate.units(), Aggregate.sum(VISITS, "cost"))
-    plan = Plan(CLINIC, VISITS, cells, Always(True))
+    plan = parse("SELECT COUNT(*), COUNT(DISTINCT id), SUM(cost) FROM visits", CLINIC)
     assert engine.read(plan) == (6, 3, 285)
     bound = plan.sensitivity
     assert (plan.size, bound.l0, bound.l1, bound.linf) == (3, 3, 304, 300)
     assert bound.l2_squared == 3**2 + 1 + 300**2
-    one = Plan(CLINIC, PEOPLE, (Aggregate.units(), Aggregate.sum(PEOPLE, "age")), Always(True))
+    one = parse("SELECT COUNT(DISTINCT id), SUM(age) FROM people", CLINIC)
     assert engine.read(one) == (4, 140)
 
 
@@ -94,17 +94,22 @@ def test_sums_beyond_64_bits_of_one_unit_are_exact(tmp_path: Path) -> None:
     dataset = Dataset("d", "id", (table,))
     source = pd.DataFrame({"id": [1] * 40, "x": [2**62] * 40, "y": [2**31] * 40})
     engine = DuckDBEngine(register({"t": source}, dataset, tmp_path, KEY).snapshot)
-    assert engine.read(parse("SELECT SUM(y) FROM t WHERE x > 4611686018427387903", dataset)) == (
-        2**32,
+    good = parse("SELECT SUM(y) FROM t WHERE x > 4611686018427387903", dataset)
+    assert engine.read(good) == (2**32,)
+    wide = replace(good.parts[0].sensitivity, linf=2**62, l1=2**62, l2_squared=2**124)
+    free = replace(
+        good.parts[0],
+        term=Ref("t", "x", table.kind("x")),
+        bounds=(0, 2**100),
+        sensitivity=wide,
     )
     with pytest.raises(ParameterError, match="2\\^32"):
-        Plan(dataset, table, (Aggregate.sum(table, "x"),), Always(True))
+        replace(good, parts=(free,))
     # What the engine would make of it, were it allowed: no overflow.
-    free = Aggregate("sum", "x", 0, 2**100)
     plan = object.__new__(Plan)
-    for name, value in [("dataset", dataset), ("table", table), ("where", Always(True))]:
-        object.__setattr__(plan, name, value)
-    object.__setattr__(plan, "aggregates", (free,))
+    for item in fields(Plan):
+        object.__setattr__(plan, item.name, getattr(good, item.name))
+    object.__setattr__(plan, "parts", (free,))
     assert engine.read(plan) == (40 * 2**62,)
     engine.close()
 
@@ -383,7 +388,9 @@ def test_a_failing_statement_brings_no_value_along(
     failing = "SELECT CAST('31337 private' AS BIGINT)"
     with pytest.raises(duckdb.Error, match="31337 private"):
         _connection(engine).execute(failing).fetchall()
-    monkeypatch.setattr("interlace.engines.duckdb.engine.rewrite", lambda *_: failing)
+    monkeypatch.setattr(
+        "interlace.engines.duckdb.engine.rewrite", lambda *_: [Statement(failing, (0,))]
+    )
     with pytest.raises(EngineError) as caught:
         engine.read(parse(COUNT, CLINIC))
     assert "private" not in f"{caught.value.args} {vars(caught.value)}"

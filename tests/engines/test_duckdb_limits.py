@@ -21,6 +21,7 @@ from interlace.engines.duckdb.engine import DuckDBEngine
 from interlace.engines.duckdb.register import register
 from interlace.query.columns import Integer
 from interlace.query.parse import parse
+from interlace.query.rewrite import Statement
 from interlace.query.schema import Dataset, Table
 
 VISITS = Table("visits", {"cost": Integer(0, 999)}, rows_per_unit=3)
@@ -51,7 +52,9 @@ def engine(snapshot: Snapshot) -> Iterator[DuckDBEngine]:
 @pytest.fixture
 def endless(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Makes every read take a minute, until the function is called."""
-    monkeypatch.setattr("interlace.engines.duckdb.engine.rewrite", lambda *_: ENDLESS)
+    monkeypatch.setattr(
+        "interlace.engines.duckdb.engine.rewrite", lambda *_: [Statement(ENDLESS, (0,))]
+    )
     return monkeypatch.undo
 
 
@@ -143,7 +146,9 @@ def test_an_interrupted_statement_is_a_failure_as_any_other(
             timer.start()
             return cursor
 
-    monkeypatch.setattr("interlace.engines.duckdb.engine.rewrite", lambda *_: ENDLESS)
+    monkeypatch.setattr(
+        "interlace.engines.duckdb.engine.rewrite", lambda *_: [Statement(ENDLESS, (0,))]
+    )
     monkeypatch.setattr(engine, "_connection", Interrupting())
     engine._idle.pop().end()
     _fails(engine)

@@ -56,7 +56,7 @@ def test_a_reader_that_nobody_has_ends() -> None:
     before = threads()
     with duckdb.connect() as connection:
         lost = Reader(connection.cursor())
-        assert lost.fetch("SELECT 1", PATIENCE) == (1,)
+        assert lost.fetch("SELECT 1", PATIENCE) == [(1,)]
         del lost
         assert no_more_than(before)
 
@@ -79,9 +79,10 @@ def test_a_reader_is_not_used_again_until_its_statement_is_done(
     with duckdb.connect() as connection:
         busy = Reader(connection.cursor())
         assert busy.usable
-        assert busy.fetch("SELECT 1", PATIENCE) == (1,)
+        assert busy.fetch("SELECT 1", PATIENCE) == [(1,)]
         assert busy.usable
-        assert busy.fetch(ENDLESS, 0.05) is None
+        with pytest.raises(EngineError):
+            busy.fetch(ENDLESS, 0.05)
         assert not busy.usable
         busy.cursor.interrupt()
         assert busy._job is not None

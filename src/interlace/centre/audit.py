@@ -5,6 +5,7 @@ The events are folded again, with the filters and mechanisms that served, from n
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from bisect import bisect_left
 from collections import Counter
@@ -61,6 +62,22 @@ def audit(ledger: Ledger, replay: Callable[[str], int], head: Head | None) -> Au
     return Audit(reached, len(filters), len(sessions), answers)
 
 
+@contextlib.contextmanager
+def _readable(event: Event) -> Iterator[None]:
+    """Names an event of which something is not as any version writes it."""
+    try:
+        yield
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as e:
+        raise LedgerCorrupt(f"cannot be read: {type(e).__name__}", event.seq) from e
+
+
 def _checked_accounts(
     events: Iterator[Event],
     generations: Mapping[int, tuple[tuple[str, Budget], ...]],
@@ -69,16 +86,15 @@ def _checked_accounts(
     """The filter of each account, with nothing spent yet."""
     filters: dict[str | None, Filter] = {}
     for event in events:
-        account = AccountRecord.read(event)
+        with _readable(event):
+            account = AccountRecord.read(event)
+            filters[event.account] = account.filter(None)
+            together = generations.get(account.generation, ())
         if account.generation:
-            if (account.name, account.quota) not in generations.get(account.generation, ()):
+            if (account.name, account.quota) not in together:
                 raise LedgerCorrupt("creates an account that no generation pays for", event.seq)
         elif generations or (first_answer is not None and event.seq > first_answer.seq):
             raise LedgerCorrupt("creates an account after the first answer", event.seq)
-        try:
-            filters[event.account] = account.filter(None)
-        except ParameterError as error:
-            raise LedgerCorrupt(f"creates no account: {error}", event.seq) from None
     return filters
 
 
@@ -87,8 +103,10 @@ def _checked_datasets(events: Iterator[Event]) -> dict[str, list[int]]:
     known: list[DatasetRecord] = []
     registered: dict[str, list[int]] = {}
     for event in events:
-        record = DatasetRecord.read(event)
-        if record.dataset.name != event.dataset or not follows(record, known):
+        with _readable(event):
+            record = DatasetRecord.read(event)
+            is_next = record.dataset.name == event.dataset and follows(record, known)
+        if not is_next:
             raise LedgerCorrupt("registers no next version of a dataset", event.seq)
         known.append(record)
         registered.setdefault(record.dataset.name, []).append(event.seq)
@@ -104,10 +122,11 @@ def _checked_sessions(
     latest when it was opened."""
     sessions: set[str] = set()
     for event in events:
-        record = SessionRecord.read(event)
+        with _readable(event):
+            record = SessionRecord.read(event)
+            paid = charged.get(record.charged, Counter())
         if record.version != bisect_left(registered.get(record.dataset, ()), event.seq):
             raise LedgerCorrupt("opens a session on another version than the latest", event.seq)
-        paid = charged.get(record.charged, Counter())
         if paid[record.mechanism] == 0:
             raise LedgerCorrupt("opens a session that nothing was charged for", event.seq)
         paid[record.mechanism] -= 1
@@ -120,12 +139,17 @@ def _checked_generations(
 ) -> dict[int, tuple[tuple[str, Budget], ...]]:
     """The accounts of each generation, once all are admitted again."""
     generations: dict[int, tuple[tuple[str, Budget], ...]] = {}
-    spending = None if cap is None else guard(cap_of(cap))
+    spending = None
+    if cap is not None:
+        with _readable(cap):
+            spending = guard(cap_of(cap))
     for event in events:
-        record = GenerationRecord.read(event)
+        with _readable(event):
+            record = GenerationRecord.read(event)
+            bought = compose([quota for _, quota in record.quotas])
         if spending is None:
             raise LedgerCorrupt("commits a generation without a cap", event.seq)
-        _check_paid(event, spending, compose([quota for _, quota in record.quotas]), record)
+        _check_paid(event, spending, bought, record)
         _follow(event, spending, record.charge, record.state)
         generations[event.seq] = record.quotas
     return generations
@@ -133,10 +157,12 @@ def _checked_generations(
 
 def _checked_charge(event: Event, spending: Filter | None) -> tuple[Served, ...]:
     """The mechanisms that a charge pays for, once it is admitted again."""
-    record = ChargeRecord.read(event)
+    with _readable(event):
+        record = ChargeRecord.read(event)
+        bought = compose(record.members)
     if spending is None:
         raise LedgerCorrupt("belongs to no account", event.seq)
-    _check_paid(event, spending, compose(record.members), record)
+    _check_paid(event, spending, bought, record)
     _follow(event, spending, record.charge, record.state, record.steps)
     return record.members
 
@@ -145,7 +171,9 @@ def _check_paid(
     event: Event, spending: Filter, item: Composition, record: ChargeRecord | GenerationRecord
 ) -> None:
     # A later version may know a tighter bound than what was charged; never a looser one.
-    if not spending.covers(record.charge, item, record.delta):
+    with _readable(event):
+        covered = spending.covers(record.charge, item, record.delta)
+    if not covered:
         raise LedgerCorrupt("charges less than what it pays for costs", event.seq)
 
 
@@ -157,9 +185,10 @@ def _follow(
     steps: Sequence[Mapping[str, str]] = (),
 ) -> None:
     """Prove the state that was stored; nothing is computed again."""
-    try:
-        spending.follow(charge, state, steps)
-    except (CheckFailed, ParameterError) as error:
-        raise LedgerCorrupt(
-            f"is not what its account or cap could pay: {error}", event.seq
-        ) from None
+    with _readable(event):
+        try:
+            spending.follow(charge, state, steps)
+        except (CheckFailed, ParameterError) as error:
+            raise LedgerCorrupt(
+                f"is not what its account or cap could pay: {error}", event.seq
+            ) from None

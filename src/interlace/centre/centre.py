@@ -34,12 +34,13 @@ from interlace.centre.live import Host, Live
 from interlace.centre.names import checked_name
 from interlace.centre.outside import Outside
 from interlace.centre.records import AccountRecord, SessionRecord
-from interlace.centre.registering import Progress, Registration, Single, handed
+from interlace.centre.registering import Registration, Single, handed
 from interlace.centre.session import Session
 from interlace.centre.statement import DELTAS, Statement, statement
 from interlace.core.composition.filters import Budget, Charge
 from interlace.core.errors import NotFound, ParameterError
 from interlace.core.exact import Real
+from interlace.engines.base import Progress
 from interlace.engines.duckdb.sources import Source
 from interlace.ledger import ACCOUNT, SESSION, Event, Head, Ledger, SQLiteLedger
 from interlace.query.columns import Column
@@ -134,10 +135,9 @@ class Centre:
         quotas: the budget belongs to the units.
 
         A value that is missing or does not fit its column drops its row, unless the column
-        declares otherwise. The guarantee is for bounds that do not come from the data and for
-        snapshots, of all versions, that were fixed before the first answer or that depend on
-        none. A version whose content depends on released answers needs the continual model
-        (FORMULAS 11): nothing is claimed for it.
+        declares otherwise. The guarantee is for bounds that do not come from the data, and for
+        snapshots, of all versions, that depend on no answer. A version whose content depends on
+        released answers needs the continual model (FORMULAS 11): nothing is claimed for it.
 
         Raises ParameterError or DataError naming what is wrong, never a value of the data;
         NameTaken if there is a dataset of that name, or that version of it.

@@ -7,6 +7,7 @@ from typing import Any
 
 from interlace.core.composition import Composition
 from interlace.core.composition.filters import Charge
+from interlace.core.errors import InterlaceError, ParameterError
 from interlace.core.guarantees import decode_notion, encode_notion, is_notion
 from interlace.core.guarantees.base import Relation
 
@@ -30,11 +31,22 @@ def encode_charge(charge: Charge) -> dict[str, Any]:
 
 
 def decode_charge(fields: Mapping[str, Any]) -> Charge:
-    """The inverse of ``encode_charge``."""
-    if fields["notion"] != "several":
+    """The inverse of ``encode_charge``, of exactly what it writes.
+
+    Raises ParameterError or RelationMismatch for anything else.
+    """
+    if not isinstance(fields, Mapping) or fields.get("notion") != "several":
         return decode_notion(fields)
-    parts = []
-    for part in fields["parts"]:
-        guarantee = decode_notion({k: v for k, v in part.items() if k != "count"})
-        parts.append((guarantee, int(part["count"])))
-    return Composition(tuple(parts), Relation(fields["relation"]))
+    try:
+        parts = []
+        for part in fields["parts"]:
+            guarantee = decode_notion({k: v for k, v in part.items() if k != "count"})
+            parts.append((guarantee, int(part["count"])))
+        found = Composition(tuple(parts), Relation(fields["relation"]))
+    except InterlaceError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ParameterError("charge", "must be guarantees with their counts") from error
+    if encode_charge(found) != fields:
+        raise ParameterError("charge", "must be in the form that encode_charge writes")
+    return found

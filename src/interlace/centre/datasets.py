@@ -17,11 +17,11 @@ from interlace.centre.faults import disk_errors, reach
 from interlace.centre.interrupts import interruptible, uninterrupted
 from interlace.centre.names import checked_name
 from interlace.centre.records import DatasetRecord
-from interlace.centre.registering import Handed, Progress, Registration
+from interlace.centre.registering import Handed, Registration
 from interlace.centre.sealing import Place, Sealer
 from interlace.centre.versions import next_version
 from interlace.core.errors import LedgerCorrupt, LedgerError, NotFound
-from interlace.engines.base import Engine, Snapshot
+from interlace.engines.base import Engine, Progress, Snapshot
 from interlace.engines.duckdb.engine import DuckDBEngine
 from interlace.engines.duckdb.register import file_digest, register
 from interlace.ledger import DATASET, Ledger

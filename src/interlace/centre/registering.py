@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,9 +13,6 @@ from interlace.engines.duckdb.sources import Source
 from interlace.query.columns import Column
 from interlace.query.declaration import read_declaration
 from interlace.query.schema import Dataset, KeySet, Table
-
-#: Called with what is being done, how much of it is, and of how much.
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from rich.console import Console
 import interlace
 from interlace.cli.certify import certify, check
 from interlace.cli.compose import compose
+from interlace.cli.datasets import check_config, dummy, init, register
+from interlace.cli.explain import explain
 from interlace.cli.verify import verify as verify_command
 from interlace.core.errors import InterlaceError
 
@@ -47,7 +49,12 @@ def main() -> None:
 
 main.add_command(certify)
 main.add_command(check)
+main.add_command(check_config)
 main.add_command(compose)
+main.add_command(dummy)
+main.add_command(explain)
+main.add_command(init)
+main.add_command(register)
 main.add_command(verify_command)
 
 

@@ -304,3 +304,12 @@ def test_extreme_pure_stays_on_the_safe_side(epsilon: float) -> None:
     assert pure.delta(epsilon) == 0
     assert pure.delta(epsilon * 0.5) > 0
     assert 0 <= pure.renyi(2) <= pure.renyi(math.inf) == pure.epsilon(0)
+
+
+def test_pure_epsilon_next_to_delta_one_is_enclosed() -> None:
+    delta = 1 - Fraction(1, 10**70)
+    with mpmath.workdps(600):
+        exact = mpmath.log(mpmath.exp(1000) / 10**70 - 1 + mpmath.mpf(10) ** -70)
+        found = PureDP(1000).epsilon_enclosure(delta)
+        assert mpmath.mpf(str(found.lower)) <= exact <= mpmath.mpf(str(found.upper))
+    assert found.upper < 900

@@ -199,12 +199,18 @@ class Side:
         from interlace.core.composition import contour
 
         lost = ONE - self.kept
+        if lost.lower >= 1:
+            return [ONE for _ in epsilons]
         return [(lost + found).clip(0, 1) for found in contour.deltas(self.model, epsilons)]
 
     def delta(self, epsilon: Fraction) -> Interval:
         from interlace.core.composition import contour
 
-        return (ONE - self.kept + contour.delta(self.model, epsilon)).clip(0, 1)
+        lost = ONE - self.kept
+        if lost.lower >= 1:
+            # All is told: there need not be a finite loss.
+            return ONE
+        return (lost + contour.delta(self.model, epsilon)).clip(0, 1)
 
 
 def _worst(terms: Terms, value: Callable[[Side], Interval]) -> Interval:
@@ -253,6 +259,7 @@ def _side(terms: Terms, known: list[tuple[Atoms, int]], *, upper: bool) -> Side:
     kept = ONE
     for atoms, count in known:
         kept = kept * (ONE - atoms.leak).power(count)
+    finite = [(atoms, count) for atoms, count in known if atoms.losses]
     return Side(
-        contour.built(terms.losses, terms.mu_squared, known, terms.arrays, wide, upper=upper), kept
+        contour.built(terms.losses, terms.mu_squared, finite, terms.arrays, wide, upper=upper), kept
     )

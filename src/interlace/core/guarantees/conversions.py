@@ -39,7 +39,8 @@ def response_epsilon(epsilon0: Fraction, delta: Interval) -> Interval:
     if lost.lower >= 1:
         return ZERO
     if lost.upper >= 1:
-        return Interval(Decimal(0), full.upper)
+        least = Interval(lost.lower, lost.lower)
+        return Interval(Decimal(0), (full - minus_log_one_minus(least)).clip(0).upper)
     return (full - minus_log_one_minus(lost)).clip(0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import json
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,6 +14,7 @@ import interlace as il
 from interlace.core.composition.value_filters import recheck
 from interlace.core.composition.value_filters.decimals import Line
 from interlace.core.composition.value_filters.inequality import profile_within
+from interlace.core.errors import CheckFailed
 
 
 def test_sums_that_tell_not_what_was_spent_are_refused() -> None:
@@ -78,6 +80,34 @@ def test_a_tiny_w_gives_no_delta_of_0() -> None:
     f = il.Filter(il.ApproxDP(1, 1e-6), structural=1e-6)
     with pytest.raises(il.ParameterError, match="within the budget"):
         il.Filter(f.budget, structural=1e-6, state={**f.state, "w": str(w)})
+
+
+@pytest.mark.parametrize(
+    ("budget", "rule"),
+    [
+        (il.PureDP(1), "reach"),
+        (il.ApproxDP(1, 1e-6), "reach"),
+        (il.ApproxDP(1, 1e-6), "residue"),
+        (il.GaussianDP(1), "residue"),
+    ],
+    ids=str,
+)
+def test_a_certificate_names_no_budget_but_what_it_proves(budget: Any, rule: str) -> None:
+    f = il.Filter(budget, rule)
+    f.admit(il.PureDP(0.1))
+    document: Any = json.loads(json.dumps(f.certificate()))
+    assert recheck(document) == 1
+    for place in ("budget", "point"):
+        for name, text in document.get(place, {}).items():
+            if name == "relation":
+                continue
+            less = "zcdp" if name == "notion" else str(Fraction(text) / 2)
+            forged = {**document, place: {**document[place], name: less}}
+            with pytest.raises(CheckFailed, match="budget"):
+                recheck(forged)
+    wrong = {"notion": "gaussian", "relation": "add_remove", "mu": "1/2"}
+    with pytest.raises(CheckFailed, match="budget"):
+        recheck({**document, "budget": wrong})
 
 
 CONTEXTS = [

@@ -26,6 +26,8 @@ Shifts = tuple[tuple[float, float], ...]
 #: that are not evaluated. The rest is for smoothing, and for what lies beyond the end.
 PRECISION = 4e-10
 _ALIASES, _UNSEEN = 0.02, 0.1
+#: Where c epsilon is below this, the width is relative to this over c instead.
+_LEAST = 0.1
 #: The main lobe ends after this many standard deviations of its Gaussian approximation.
 _LOBE = 10.0
 #: Most nodes of the main lobe, and most numbers for them.
@@ -95,7 +97,7 @@ def framed(
 
 def _allowed(saddle: Saddle, precision: float) -> float:
     """What may be left of delta, in units of E[e^(c(L - epsilon))]."""
-    return precision * max(saddle.c * saddle.epsilon, 1.0) * saddle.relative
+    return precision * max(saddle.c * saddle.epsilon, _LEAST) * saddle.relative
 
 
 def _unseen(saddle: Saddle, kernel: object, precision: float) -> float:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.composition.contour.gaussian import GaussianLoss
 from interlace.core.composition.contour.responses import Responses
 from interlace.core.composition.contour.rounding import CHAIN, UNIT
 from interlace.core.composition.contour.sums import Complexes, numbers, turned
@@ -67,7 +68,9 @@ class Grid:
         for kind in kinds:
             if isinstance(kind, Responses):
                 self._times(kind, c, phi, error)
-            elif kind.size:
+            elif isinstance(kind, GaussianLoss):
+                self._times_normal(kind, c, phi, error)
+            else:
                 factor, lost = numbers(kind.nodes(c, self.t.ravel()))
                 phi *= factor.reshape(phi.shape)
                 error += lost.reshape(phi.shape)
@@ -85,6 +88,16 @@ class Grid:
         # Both exponentials' arguments are off by some roundings of x; and a power by n times that.
         error += float(count.sum()) * CHAIN * 2
         error += self.t * (float(epsilon @ count) * 16 * UNIT * (1 + 1e-9))
+
+    def _times_normal(self, loss: GaussianLoss, c: float, phi: Complexes, error: Floats) -> None:
+        """e^(-mu^2 t^2/2 + i mu^2 (c + 1/2) t), FORMULAS 2.11."""
+        t, turn = self.t, (c + 0.5) * loss.mu_squared
+        phi *= np.exp(t * t * (-loss.mu_squared / 2))
+        phi *= turned(self.row * turn)[:, None]
+        phi *= turned(self.place * turn)
+        # x e^-x is less than 1.
+        error += 2 * CHAIN
+        error += t * (turn * 16 * UNIT)
 
     def _factor(self, epsilon: Floats, down: Floats) -> Complexes:
         place, weight = np.zeros(1), np.ones(1)

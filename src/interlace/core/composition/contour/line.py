@@ -96,13 +96,13 @@ class Line:
     def _value(self, epsilon: Fraction) -> float:
         """step/2 pi times the sum over all nodes, in units of e^(K(c) - c at)."""
         at, factors = float(self.kernel.at(epsilon)), self.kernel.coefficients(epsilon)
-        return sum(part.about(at, factors) for part in self._sums)
+        return sum(part.about(at, factors) for part in self._sums) * (self.step / math.pi)
 
     def _error(self, epsilon: Fraction) -> float:
         """How far that may be off."""
         at, factors = float(self.kernel.at(epsilon)), self.kernel.coefficients(epsilon)
-        # A factor may be off as well.
-        return sum(part.error(at, factors) for part in self._sums)
+        error = sum(part.error(at, factors) for part in self._sums)
+        return error * (self.step / math.pi * (1 + CHAIN))
 
     def added(self, epsilon: Fraction) -> float:
         """An upper bound of what smoothing adds to delta, of E[M(L - epsilon)], in units of
@@ -112,13 +112,12 @@ class Line:
         at, factors = float(epsilon), [*(0.0 for _ in self.kernel.coefficients(epsilon)), 1.0]
         value = sum(part.about(at, factors) for part in self._sums)
         error = sum(part.error(at, factors) for part in self._sums)
-        most = abs(value) * (1 + CHAIN) + error + self.rest
+        most = (abs(value) + error) * (self.step / math.pi) * (1 + CHAIN) + self.rest
         return self.variance * math.exp(self.variance / 8) * most * (1 + CHAIN)
 
     @cached_property
     def _sums(self) -> list[Sums]:
-        """step/2 pi times phi, of both signs of t together, with the kernel's functions, and with 1
-        where something smooths."""
+        """phi at t >= 0 with the kernel's functions, and with 1 where something smooths."""
         phi, lost = numbers(self.nodes)
         phi[:1] /= 2  # t = 0 occurs once, all others twice.
         origin = np.zeros(1)
@@ -129,10 +128,9 @@ class Line:
         return found
 
     def _part(self, at: tuple[Floats, Floats], phi: Complexes, lost: Floats) -> Sums:
-        t, scale = np.add.outer(*at), self.step / math.pi
-        functions = [f * scale for f in self.kernel.functions(self.c, t)]
+        functions: list[Complexes | None] = [*self.kernel.functions(self.c, np.add.outer(*at))]
         if self.variance:
-            functions.append(np.full(t.shape, scale, dtype=np.complex128))
+            functions.append(None)
         return Sums.of(at, phi, lost, functions, self.kernel.rounded(self.c) + CHAIN)
 
     def _aliases(self, epsilon: float) -> float:

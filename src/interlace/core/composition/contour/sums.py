@@ -36,24 +36,27 @@ class Sums:
         at: tuple[Floats, Floats],
         phi: Complexes,
         lost: Floats,
-        functions: Sequence[Complexes],
+        functions: Sequence[Complexes | None],
         rounded: float,
     ) -> Sums:
         """Of phi with these absolute errors, ``at`` the nodes of row and place, and functions of
-        t known up to a relative error ``rounded``."""
+        t known up to a relative error ``rounded``; None stands for 1."""
         row, place = at
-        t = np.add.outer(row, place)
+        # At most half as much again as |phi|.
+        moduli = np.abs(phi.real)
+        moduli += np.abs(phi.imag)
         # Each function, the products and the exponentials, and the sums over rows and places.
         relative = rounded + 3 * CHAIN + summed(4 * (row.size + place.size))
+        fixed = lost + moduli * relative
+        # t is off by up to five roundings, at by one, and so are the products of the two.
+        growing = moduli * np.add.outer(row, place)
+        growing *= 16 * UNIT
         tables, errors = [], []
         for function in functions:
-            table = phi * function
-            moduli = np.abs(table)
-            fixed = float((lost * np.abs(function)).sum() + moduli.sum() * relative)
-            tables.append(table)
-            # t is off by up to five roundings, at by one, and so are the products of the two.
-            growing = float((moduli * t).sum()) * 16 * UNIT
-            errors.append((fixed * (1 + 1e-9), growing * (1 + 1e-9)))
+            sizes = 1.0 if function is None else np.abs(function)
+            tables.append(phi if function is None else phi * function)
+            found = (float((fixed * sizes).sum()), float((growing * sizes).sum()))
+            errors.append((found[0] * (1 + 1e-9), found[1] * (1 + 1e-9)))
         return cls(row, place, tuple(tables), tuple(errors))
 
     def about(self, at: float, factors: Sequence[float]) -> float:

@@ -165,7 +165,8 @@ class Filter:
 
     @property
     def remaining(self) -> Budget:
-        """A budget of which a new filter would admit nothing that this one refuses, rounded down.
+        """A budget of which a new filter would admit nothing that this one refuses, rounded down;
+        but for what the last digits of steps leave, and for epsilons below 2**-100.
 
         A new filter of the same rule, with what is left of the structural part; for "reach" of rule
         "residue" or, while that is more, of "basic", since what reach gains depends on the epsilons

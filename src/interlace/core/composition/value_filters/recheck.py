@@ -17,7 +17,7 @@ _DIGITS = (40, 80, 160, 320, 640, 1280)
 def recheck(document: object) -> int:
     """Prove every step of a certificate of "reach" or "residue"; how many steps there are.
 
-    Checked: the first w gives no more than the budget; each step starts where the one before
+    Checked: the first w gives no more than the budget, as named and in numbers; each step starts where the one before
     ended; each pure step satisfies
 
         p v(epsilon - y0, w') + q v(-epsilon - y0, w') <= v(-y0, w),  w' < w, or w' = w = 0,
@@ -69,6 +69,22 @@ class _Walk:
                 self.limit = _number(whole, "epsilon", "budget")
         else:
             raise CheckFailed("budget", "the rule must be reach or residue")
+        for name in ("point", "budget"):
+            if name in whole and not self._is_promised(_mapping(whole[name], name), whole):
+                raise CheckFailed("budget", f"the {name} that it names is not what it proves")
+
+    def _is_promised(self, named: Mapping[str, object], whole: Mapping[str, object]) -> bool:
+        """Whether what a reader sees first says no more than the numbers that are checked."""
+        if named.get("notion") == "gaussian":
+            mu = _number(named, "mu", "budget")
+            return self.floor == 1 and mu * mu >= _number(whole, "mu_squared", "budget")
+        proved = whole if whole.get("rule") == "reach" else _mapping(whole.get("point"), "budget")
+        delta = Fraction(0) if named.get("notion") == "pure" else _number(named, "delta", "budget")
+        return (
+            _number(named, "epsilon", "budget") >= _number(proved, "epsilon", "budget")
+            and delta >= _number(proved, "delta", "budget")
+            and named.get("notion") in ("approximate", "pure", None)
+        )
 
     def _check_start(self, point: Mapping[str, object]) -> None:
         epsilon = _number(point, "epsilon", "budget")
