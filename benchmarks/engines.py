@@ -1,6 +1,6 @@
 """Queries over a large snapshot beside the raw engine on the same file, and beside SmartNoise SQL.
 
-10 million rows of 500,000 units, of which few have many: registered once, then every query is
+10 million rows of 500,000 units, of which few have many, and a table of as many people: registered once, then every query is
 answered by the engine (as the centre has it answered) and, in turns, by plain SQL on the same
 file with the same settings. Ratios are of medians in one run.
 
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -49,6 +50,15 @@ BIG = Dataset(
         Declared("people", {"age": il.Integer(0, 120), "topic": il.Category(TOPICS)}),
     ),
 )
+SOURCES = {
+    "events": "CREATE TABLE events AS SELECT "
+    "CAST(floor($units * pow(random(), 2)) AS BIGINT) AS id, "
+    "'topic ' || CAST(floor($keys * pow(random(), 2)) AS INTEGER) AS topic, "
+    "CAST(floor(1001 * random()) AS INTEGER) AS x FROM range($rows)",
+    "people": "CREATE TABLE people AS SELECT range AS id, "
+    "CAST(floor(121 * random()) AS INTEGER) AS age, "
+    "'topic ' || CAST(range % $keys AS VARCHAR) AS topic FROM range($rows)",
+}
 PER_UNIT = "SELECT SUM(s) FROM (SELECT unit, SUM(c1) AS s FROM {t0} GROUP BY unit)"
 #: The query, the plain SQL beside it, and the most that the issue allows.
 QUERIES = [
@@ -99,17 +109,11 @@ def write_sources(folder: Path) -> dict[str, Path]:
     paths = {name: folder / f"{name}.parquet" for name in ("events", "people")}
     connection = duckdb.connect()
     connection.execute("SELECT setseed(0.5)")
-    connection.execute(
-        f"COPY (SELECT CAST(floor({UNITS} * pow(random(), 2)) AS BIGINT) AS id, "
-        f"'topic ' || CAST(floor({KEYS} * pow(random(), 2)) AS INTEGER) AS topic, "
-        f"CAST(floor(1001 * random()) AS INTEGER) AS x FROM range({ROWS})) "
-        f"TO '{paths['events']}' (FORMAT PARQUET)"
-    )
-    connection.execute(
-        f"COPY (SELECT range AS id, CAST(floor(121 * random()) AS INTEGER) AS age, "
-        f"'topic ' || CAST(range % {KEYS} AS VARCHAR) AS topic FROM range({UNITS})) "
-        f"TO '{paths['people']}' (FORMAT PARQUET)"
-    )
+    numbers = {"rows": ROWS, "units": UNITS, "keys": KEYS}
+    for name, path in paths.items():
+        made = {key: value for key, value in numbers.items() if f"${key}" in SOURCES[name]}
+        connection.execute(SOURCES[name], made)
+        connection.table(name).write_parquet(str(path))
     connection.close()
     return paths
 
@@ -126,6 +130,11 @@ def medians(steps: list[Callable[[], object]]) -> list[float]:
     return [statistics.median(found) for found in times]
 
 
+def fetched(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
+    """All rows of plain SQL."""
+    return connection.execute(sql).fetchall()
+
+
 def compared(snapshot: Snapshot) -> Table:
     """The table of all queries."""
     engine = DuckDBEngine(snapshot)
@@ -134,14 +143,8 @@ def compared(snapshot: Snapshot) -> Table:
     table = Table("query", "ms", "raw ms", "ratio", "at most")
     names = {name: f"{CATALOG}.{name} AS {name}" for name in ("t0", "t1")}
     for name, sql, plain, most in track(QUERIES, "queries", transient=True):
-        plan, beside = parse(sql, BIG), plain.format(**names)
-
-        def ours(plan=plan) -> object:  # type: ignore[no-untyped-def]  # the loop's own
-            return engine.read(plan)
-
-        def theirs(beside=beside) -> object:  # type: ignore[no-untyped-def]  # the loop's own
-            return raw.execute(beside).fetchall()
-
+        ours = partial(engine.read, parse(sql, BIG))
+        theirs = partial(fetched, raw, plain.format(**names))
         mine, other = medians([ours, theirs])
         table.add_row(name, f"{mine:.0f}", f"{other:.0f}", f"{mine / other:.2f}", f"{most}")
     engine.close()
