@@ -108,7 +108,8 @@ class Spread:
         """Within what numbers between the bounds can have."""
         most = Fraction((self.mean.upper - self.mean.lower) ** 2, 4)
         found = min(max(value, Fraction(0)), most)
-        return found * count / (count - 1) if self.sample and count > 1 else found
+        rows = max(count, 2)
+        return found * rows / (rows - 1) if self.sample else found
 
 
 @dataclass(frozen=True)
