@@ -26,7 +26,7 @@ from interlace.core.interval import ZERO, Interval
 #: wider its answers may become.
 _PRECISION, _WORK, _WIDER = 1e-7, 2_000_000, 5
 #: Up to this many losses |phi| falls so slowly that less precision is asked for.
-_FEW, _COARSE = 150, 1e-5
+_FEW, _COARSE = 150, 1e-6
 #: How much longer than needed the period of a new frame is.
 _ROOM = 1.5
 _NARROW = Decimal("1e-11")
