@@ -24,6 +24,11 @@ JOINS = (
 ARITHMETIC = frozenset({"/", "//", "%", "^", "**", "||", "&", "|", "~", "<<", ">>"})
 SINGLE_QUOTES = "text stands in single quotes: column = 'text'; double quotes are for names"
 
+ALONE = (
+    "an aggregate stands alone in SELECT: aggregates do not nest, and conditions and expressions "
+    "are of one row"
+)
+
 _NO_ARITHMETIC = (
     "there are +, - and * of whole and fixed-point numbers; divide the answers, or multiply the "
     "other side of a comparison"
@@ -58,6 +63,9 @@ ADVICE = {
     "form of a text": "write text in plain single quotes, a quote in it twice: 'it''s'",
     "column": f"rows are never shown: it must stand in GROUP BY; the allowed form is {FORM}",
     "*": f"rows are never shown; the allowed form is {FORM}",
+    "SAMPLE": "noise is there already, and a sample would only lose rows; leave it out",
+    "TABLESAMPLE": "noise is there already, and a sample would only lose rows; leave it out",
+    "DISTINCT": "only COUNT(DISTINCT unit) takes it; the other aggregates are over rows",
     "&&": "write AND",
     "function IF": "write CASE WHEN condition THEN a ELSE b END",
     "function IIF": "write CASE WHEN condition THEN a ELSE b END",
@@ -65,7 +73,7 @@ ADVICE = {
     "INTERVAL": "subtract two days, or compare with the date that you mean: DATE '2024-01-31'",
     **dict.fromkeys(("EXCLUDE", "REPLACE", "RENAME"), "COUNT(*) counts rows: it takes no list"),
     **dict.fromkeys(("ORDER BY", "LIMIT", "OFFSET", "FETCH"), _NO_ORDER),
-    **dict.fromkeys(("IS", "NULL", "ISNULL", "NOTNULL"), _NO_NULL),
+    **dict.fromkeys(("IS", "NULL", "ISNULL", "NOTNULL", "IGNORE NULLS", "RESPECT NULLS"), _NO_NULL),
     **dict.fromkeys(("function COALESCE", "function IFNULL", "function NVL"), _NO_NULL),
     **dict.fromkeys(("CAST", "TRY_CAST", "::", "function DATE"), _NO_CAST),
     **dict.fromkeys(("LIKE", "ILIKE", "SIMILAR TO", "GLOB", "~~"), _NO_PATTERN),

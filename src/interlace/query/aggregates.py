@@ -15,13 +15,13 @@ from interlace.query import estimates, making
 from interlace.query.advice import advice_for
 from interlace.query.columns import Boolean, Day
 from interlace.query.estimates import Mean
-from interlace.query.expressions import Expressions, named
+from interlace.query.expressions import Expressions, named, titled
 from interlace.query.keys import Key, key_limit, public_codes
 from interlace.query.parts import Kind, Part, part
 from interlace.query.plan import Item
 from interlace.query.predicates import Predicate
 from interlace.query.scope import Scope
-from interlace.query.terms import Rounded, Term, is_number
+from interlace.query.terms import Ref, Rounded, Term, is_number
 from interlace.query.text import Writer, quoted
 from interlace.query.tree import construct_of
 
@@ -60,6 +60,7 @@ class Aggregates:
             **dict.fromkeys(_SPREAD_NODES, self._spread),
         }  # fmt: skip
         self.parts: list[Part] = []
+        self._places: dict[Part, int] = {}
 
     def read(self, node: exp.Expr, name: str | None) -> Item:
         """The item of an aggregate, called ``name`` or else by its own text. Raises QueryRefused."""
@@ -103,7 +104,7 @@ class Aggregates:
             return term
         raise self._source.refuse(
             node,
-            f"{what} of {construct_of(node)}",
+            f"{what} of {titled(term) if isinstance(term, Ref) else construct_of(node)}",
             f"is {named(term.kind)}, and a number is needed",
         )
 
@@ -139,6 +140,8 @@ class Aggregates:
         self._source.expect(node, type(node), *arguments)
         share = Fraction(1, 2)
         if type(node) is exp.Quantile:
+            if node.args.get("quantile") is None:
+                raise self._source.refuse(node, "QUANTILE", "takes a share: QUANTILE(e, 0.5)")
             share = self._expressions.bound(node.args["quantile"])
         if not 0 < share < 1:
             raise self._source.refuse(node, "QUANTILE", "takes a share between 0 and 1, as 0.9")
@@ -171,8 +174,13 @@ class Aggregates:
             return self._spread_of(called, arguments[0], name)
         if called == "CLAMP" and len(arguments) == 3 and type(arguments[0]) in (exp.Count, exp.Sum):
             return self._clamped(node, name)
+        advice = {
+            "CLAMP": "as an item is CLAMP(COUNT(*), 0, u) or CLAMP(SUM(e), l, u)",
+            "VAR": "takes one expression",
+        }
         construct = f"function {called}"
-        raise self._source.refuse(node, construct, advice_for(construct))
+        reason = advice.get(called) or advice_for(construct)
+        raise self._source.refuse(node, construct, reason)
 
     def _clamped(self, node: exp.Expr, name: str | None) -> Item:
         of, *ends = node.expressions
@@ -211,9 +219,10 @@ class Aggregates:
         joined = self._scope.joined
         limit = key_limit([key.term for key in keys], joined)
         new = part(kind, joined, term=term, keys=keys, clamp=clamp, limit=limit)
-        if new not in self.parts:
+        place = self._places.setdefault(new, len(self.parts))
+        if place == len(self.parts):
             self.parts.append(new)
-        return self.parts.index(new)
+        return place
 
     def _cell(self, text: str, name: str | None, place: int) -> Item:
         return Item(text, estimates.Cell(name or _plain(text), place, self.parts[place].digits))

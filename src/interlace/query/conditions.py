@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ from sqlglot import expressions as exp
 from interlace.query import making, predicates
 from interlace.query.advice import CONDITION
 from interlace.query.columns import Boolean, Category, Column, Day, Integer
-from interlace.query.expressions import Expressions, named
+from interlace.query.expressions import CONDITIONS, Expressions, named, titled
 from interlace.query.predicates import Always, Predicate, Ranges
 from interlace.query.scope import Scope, listing, same_codes
 from interlace.query.terms import Difference, Ref, Term, TermError, is_number
@@ -63,31 +64,28 @@ class Conditions:
     def _comparison(self, node: exp.Expr) -> Predicate:
         self._source.expect(node, type(node), "this", "expression")
         operator = _OPERATORS[type(node)]
-        left, right = (self.expressions.read(node.args[s]) for s in ("this", "expression"))
-        if not isinstance(left, Term):
-            if not isinstance(right, Term):
-                return self._constants(node, left, operator, right)
-            left, right, operator = right, left, _MIRRORED.get(operator, operator)
+        nodes = node.this, node.args["expression"]
+        left, right = map(self._operand, nodes)
+        if _rank(right) > _rank(left):
+            nodes, left, right = nodes[::-1], right, left
+            operator = _MIRRORED.get(operator, operator)
+        constants = not isinstance(left, Term)
+        term = left if isinstance(left, Term) else self.expressions.literal(left, nodes[0])
         if operator not in ("=", "<>"):
-            self._check_order(node, left)
+            self._check_order(node, term)
         if isinstance(right, Term):
-            return self._between_terms(node, left, operator, right)
-        place = self._place(left, right, self._constant_of(node))
-        return predicates.within(left, predicates.comparison(operator, place, left.kind.codes))
-
-    def _constant_of(self, node: exp.Expr) -> exp.Expr:
-        """The side of a comparison that is a constant, the right one first."""
-        right: exp.Expr = node.args["expression"]
-        found = isinstance(self.expressions.read(right), Term)
-        return node.this if found else right
-
-    def _constants(
-        self, node: exp.Expr, left: Constant, operator: str, right: Constant
-    ) -> Predicate:
-        """Of two constants, of which the first is made a term."""
-        term = self.expressions.literal(left, node)
-        place = self._place(term, right, node, listed=False)
+            return self._between_terms(node, term, operator, right)
+        place = self._place(term, right, nodes[1], node, listed=not constants)
         return predicates.within(term, predicates.comparison(operator, place, term.kind.codes))
+
+    def _operand(self, node: exp.Expr) -> Term | Constant:
+        """A side of a comparison. SQL does not chain them, and its dialects differ in what a
+        chain would mean."""
+        if isinstance(node, CONDITIONS):
+            raise self._source.refuse(
+                node, "comparison", "has a condition on one side: put that in parentheses"
+            )
+        return self.expressions.read(node)
 
     def _between_terms(self, node: exp.Expr, left: Term, operator: str, right: Term) -> Predicate:
         try:
@@ -134,13 +132,14 @@ class Conditions:
         if not isinstance(found, Term):
             raise self._source.refuse(node, construct_of(node), f"is no condition: {CONDITION}")
         if not isinstance(found.kind, Boolean):
-            raise self._source.refuse(
-                node, f"{construct_of(node)} as a condition", "is not a boolean: compare it"
-            )
+            construct = f"{construct_of(node)} as a condition"
+            if isinstance(found, Ref):
+                construct = f"column {found.name!r}"
+            raise self._source.refuse(node, construct, "is not a boolean: compare it")
         return predicates.within(found, ((1, 1),))
 
     def _term(self, node: exp.Expr) -> Term:
-        found = self.expressions.read(node)
+        found = self._operand(node)
         return found if isinstance(found, Term) else self.expressions.literal(found, node)
 
     def _place_of(self, term: Term, node: exp.Expr, around: exp.Expr) -> Fraction:
@@ -163,25 +162,29 @@ class Conditions:
             return kind.place(value)
         except MismatchError as error:
             raise self._source.refuse(
-                node, f"comparison with {_titled(term)}", f"needs {error.expected}", around
+                node, f"comparison with {titled(term)}", f"needs {error.expected}", around
             ) from None
         except KeyError:
             assert isinstance(kind, Category)
             if not listed:
                 return Fraction(-1)
             raise self._source.refuse(
-                node, f"text that {_titled(term)} does not list", f"it lists {listing(kind.values)}"
+                node, f"text that {titled(term)} does not list", f"it lists {listing(kind.values)}"
             ) from None
 
     def _check_order(self, node: exp.Expr, term: Term) -> None:
         if not term.kind.ordered:
             raise self._source.refuse(
-                node, f"order of {_titled(term)}", "its values have no order: use =, <> or IN"
+                node, f"order of {titled(term)}", "its values have no order: use =, <> or IN"
             )
 
 
-def _titled(term: Term) -> str:
-    return repr(term.name) if isinstance(term, Ref) else named(term.kind)
+def _rank(side: Term | Constant) -> int:
+    """Of two sides of a comparison the greater one tells how the other is read: a column, then
+    what may be compared with texts or numbers too."""
+    if isinstance(side, Term):
+        return 2
+    return int(isinstance(side, bool | datetime.date))
 
 
 def _apart(left: Term, right: Term) -> Term | None:

@@ -10,12 +10,12 @@ from sqlglot import expressions as exp
 
 from interlace.core.errors import ParameterError, QueryRefused
 from interlace.query import days, making
-from interlace.query.advice import EXPRESSION, SINGLE_QUOTES, advice_for
+from interlace.query.advice import ADVICE, ALONE, EXPRESSION, SINGLE_QUOTES, advice_for
 from interlace.query.columns import Boolean, Category, Column, Day
 from interlace.query.constants import constant
 from interlace.query.predicates import Predicate
 from interlace.query.scope import Scope
-from interlace.query.terms import Literal, Term, TermError, Truth, is_number
+from interlace.query.terms import Literal, Ref, Term, TermError, Truth, is_number
 from interlace.query.tree import construct_of
 from interlace.query.values import Constant, MismatchError, day_number
 
@@ -28,6 +28,8 @@ _PARTS: dict[type[exp.Expr], str] = {
     exp.Year: "year", exp.Quarter: "quarter", exp.Month: "month", exp.Day: "day",
     exp.DayOfWeekIso: "isodow",
 }  # fmt: skip
+#: Beyond all numbers that a query can write out.
+_LONGEST = 10**200
 #: What is a condition, and as an expression TRUE or FALSE.
 CONDITIONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not,
               exp.Between, exp.In)  # fmt: skip
@@ -100,7 +102,7 @@ class Expressions:
             return self._arithmetic(node)
         if kind is exp.Neg:
             self._source.expect(node, exp.Neg, "this")
-            return self._operation(exp.Sub(), Fraction(0), self.read(node.this))
+            return self._operation(node, Fraction(0), self.read(node.this))
         if kind is exp.Case:
             return self._case(node)
         if kind is exp.Abs:
@@ -112,7 +114,8 @@ class Expressions:
 
     def _column(self, node: exp.Expr) -> Term:
         bare = node.args.get("table") is None
-        if bare and not self._scope.knows(node.this) and node.this.args.get("quoted"):
+        quoted = node.this.args.get("quoted")
+        if bare and quoted and not self._scope.knows(exp.to_identifier(node.this.name)):
             # "north" for 'north' is the usual slip.
             raise self._source.refuse(node, "text in double quotes", SINGLE_QUOTES)
         return self._scope.column(node)
@@ -133,7 +136,7 @@ class Expressions:
         self, node: exp.Expr, left: Term | Constant, right: Term | Constant
     ) -> Term | Constant:
         if isinstance(left, Fraction) and isinstance(right, Fraction):
-            return _of_constants(node, left, right)
+            return self._of_constants(node, left, right)
         sides = [
             side if isinstance(side, Term) else self.literal(side, node) for side in (left, right)
         ]
@@ -149,9 +152,18 @@ class Expressions:
                 f"is for numbers, and for the days between two days; here is {named(wrong)}",
             )
         try:
-            return _ARITHMETIC[type(node)](*sides)
+            return _ARITHMETIC.get(type(node), making.minus)(*sides)
         except TermError as error:
             raise self._source.refuse(node, "arithmetic", str(error)) from None
+
+    def _of_constants(self, node: exp.Expr, left: Fraction, right: Fraction) -> Fraction:
+        if type(node) is exp.Mul:
+            found = left * right
+        else:
+            found = left + right if type(node) is exp.Add else left - right
+        if max(abs(found.numerator), found.denominator) > _LONGEST:
+            raise self._source.refuse(node, "arithmetic", "of constants that come to 200 digits")
+        return found
 
     def _case(self, node: exp.Expr) -> Term:
         self._source.expect(node, exp.Case, "ifs", "default")
@@ -194,7 +206,8 @@ class Expressions:
         if type(node) is exp.Anonymous:
             return self._function(node)
         construct = construct_of(node)
-        raise self._source.refuse(node, construct, advice_for(construct))
+        alone = isinstance(node, exp.AggFunc) and construct not in ADVICE
+        raise self._source.refuse(node, construct, ALONE if alone else advice_for(construct))
 
     def _part(self, node: exp.Expr, part: str, of: exp.Expr) -> Term:
         if part.lower() not in days.PARTS:
@@ -222,6 +235,7 @@ class Expressions:
         value = self.read(node)
         if not isinstance(value, Fraction):
             raise self._source.refuse(node, construct_of(node), "must be a constant number")
+        self.literal(value, node)  # of 15 decimals and 2^62 units at most
         return value
 
     def _bucket(self, node: exp.Expr, arguments: list[exp.Expr]) -> Term:
@@ -253,16 +267,15 @@ class Expressions:
         return self._source.refuse(node, "BUCKET", "of a day starts at a day: DATE '2024-01-31'")
 
 
-def _of_constants(node: exp.Expr, left: Fraction, right: Fraction) -> Fraction:
-    if type(node) is exp.Mul:
-        return left * right
-    return left + right if type(node) is exp.Add else left - right
-
-
 def _problem(error: Exception) -> str:
     """What a column's bounds say, without the name of a parameter that no query has."""
     name = f"{error.name}: " if isinstance(error, ParameterError) else ""
     return str(error).removeprefix(name)
+
+
+def titled(term: Term) -> str:
+    """What a term is called: a column by its name."""
+    return repr(term.name) if isinstance(term, Ref) else named(term.kind)
 
 
 def named(kind: Column) -> str:

@@ -37,13 +37,22 @@ def number_kind(lower: int, upper: int, digits: int) -> Number:
         raise TermError(f"has {digits} decimals, more than {MOST_DIGITS}: use columns of fewer")
     if max(abs(lower), abs(upper)) > LARGEST_CODE:
         raise TermError(
-            f"could be as large as {max(abs(lower), abs(upper)):,} units of its last digit, beyond "
-            "2^62: CLAMP its parts"
+            f"could be as large as {shown(max(abs(lower), abs(upper)))} units of its last digit, "
+            "beyond 2^62: CLAMP its parts"
         )
     if digits == 0:
         return Integer(lower, upper)
     unit = 10**digits
     return Decimal(Fraction(lower, unit), Fraction(upper, unit), digits)
+
+
+def shown(value: int) -> str:
+    """A number for a message; of a long one its size only.
+
+    >>> shown(12_345), shown(10**40)
+    ('12,345', 'about 2^133')
+    """
+    return f"{value:,}" if abs(value) < 10**30 else f"about 2^{value.bit_length()}"
 
 
 def literal(value: Fraction) -> Literal:
@@ -111,7 +120,7 @@ def absolute(term: Term) -> Term:
 def clamped(term: Term, lower: Fraction, upper: Fraction) -> Term:
     """Raises TermError for reversed bounds or for too many digits."""
     if lower > upper:
-        raise TermError(f"has its lower bound {lower} above its upper bound {upper}")
+        raise TermError("has its lower bound above its upper bound: write the smaller one first")
     term, low, high = aligned([term, literal(lower), literal(upper)])
     least, most = low.kind.codes[0], high.kind.codes[0]
     lowest, highest = (min(max(code, least), most) for code in term.kind.codes)
@@ -164,7 +173,7 @@ def rounded(term: Term, most: int) -> Term:
     at most ``most`` from 0; the term itself if they are so already."""
     lower, upper = term.kind.codes
     factor = 1
-    while max(-lower, upper) > most * factor:
+    while max(-lower, upper) > max(most, 1) * factor:
         factor *= 10
     if factor == 1:
         return term
@@ -183,6 +192,8 @@ def day_kind(lower: int, upper: int) -> Day:
 def bucketed(term: Term, width: int, origin: int) -> Term:
     """Of a number or a day; width and origin in units of its last digit."""
     lower, upper = (bucket(code, width, origin) for code in term.kind.codes)
+    if term.kind.codes[1] - lower >= 2 * LARGEST_CODE:  # what is counted from the lowest bucket
+        raise TermError("has values too far from its lowest bucket: CLAMP them")
     if isinstance(term.kind, Day):
         return Bucketed(term, width, origin, day_kind(lower, upper))
     return Bucketed(term, width, origin, number_kind(lower, upper, term.kind.digits))

@@ -61,7 +61,8 @@ def find(identifier: str, quoted: bool, names: Iterable[str]) -> str | None:
     ('age', None)
     """
     if quoted:
-        return next((name for name in names if name == identifier), None)
+        exact = unicodedata.normalize("NFC", identifier)
+        return next((name for name in names if name == exact), None)
     wanted = folded(identifier)
     return next((name for name in names if folded(name) == wanted), None)
 

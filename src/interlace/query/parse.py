@@ -20,14 +20,16 @@ from interlace.query.advice import CONDITION, FORM
 from interlace.query.aggregates import Aggregates
 from interlace.query.conditions import Conditions
 from interlace.query.keys import MOST_KEYS, Key, public_codes
-from interlace.query.plan import Item, Plan
+from interlace.query.names import checked_name, folded
+from interlace.query.plan import LARGEST_SENSITIVITY, Item, Plan
 from interlace.query.predicates import Always, Predicate
 from interlace.query.schema import Dataset, PublicTable, Table
 from interlace.query.scope import Scope
 from interlace.query.screen import DIALECT, position, screened
-from interlace.query.terms import Ref, Term
+from interlace.query.terms import Literal, Ref, Term
 from interlace.query.text import Writer
-from interlace.query.tree import Source
+from interlace.query.tree import Source, construct_of
+from interlace.query.values import normalised
 
 
 def parse(sql: str, dataset: Dataset) -> Plan:
@@ -68,7 +70,7 @@ class _Selected:
 
     @property
     def name(self) -> str | None:
-        return None if self.alias is None else str(self.alias.this)
+        return None if self.alias is None else normalised(str(self.alias.this))
 
 
 class _Reading:
@@ -85,7 +87,12 @@ class _Reading:
 
     def plan(self) -> Plan:
         where = self._where()
-        keys = [self._key(node, where) for node in self._group()]
+        keys: list[Key] = []
+        for node in self._group():
+            key = self._key(node, where)
+            if key.term in [other.term for other in keys]:
+                raise self._source.refuse(node, "key given twice", "name each key once")
+            keys.append(key)
         terms = [key.term for key in keys]
         expressions = self._conditions.expressions
         aggregates = Aggregates(self._scope, expressions, where, keys)
@@ -95,13 +102,16 @@ class _Reading:
             term = self._as_key(selected.node, terms)
             if term is None:
                 items.append(aggregates.read(selected.node, selected.name))
+                self._check_moved(selected.node, aggregates)
+            elif term in names:
+                raise self._source.refuse(selected.node, "key shown twice", "name each key once")
             else:
                 names[term] = selected.name or self._called(term)
         if not items:
             raise self._source.refuse(
                 self._select, "SELECT without an aggregate", f"ask for a count or a sum: {FORM}"
             )
-        named = tuple((names.get(key.term, self._called(key.term)), key) for key in keys)
+        named = tuple((names.get(key.term) or self._told(key.term, terms), key) for key in keys)
         self._check_names([*(name for name, _ in named), *(item.column.name for item in items)])
         try:
             return Plan(
@@ -121,6 +131,11 @@ class _Reading:
             return _Selected(node, None)
         self._source.expect(node, exp.Alias, "this", "alias")
         self._source.expect(node.args["alias"], exp.Identifier, "this", "quoted")
+        try:
+            checked_name(normalised(str(node.args["alias"].this)), "name")
+        except ParameterError as error:
+            problem = str(error).removeprefix(f"{error.name}: ")
+            raise self._source.refuse(node.args["alias"], "name", problem) from None
         return _Selected(node.this, node.args["alias"])
 
     def _where(self) -> Predicate:
@@ -138,7 +153,13 @@ class _Reading:
         return list(group.expressions)
 
     def _key(self, node: exp.Expr, where: Predicate) -> Key:
+        if any(True for _ in node.find_all(exp.AggFunc)):
+            raise self._source.refuse(node, "aggregate as a key", "keys are expressions of a row")
         term = self._key_term(node)
+        if isinstance(term, Literal):
+            raise self._source.refuse(
+                node, "GROUP BY a constant", "name the key or write it out; leave out a constant"
+            )
         codes = public_codes(term, where)
         if codes is None:
             raise self._source.refuse(
@@ -153,8 +174,6 @@ class _Reading:
         expressions = self._conditions.expressions
         named = self._by_name(node)
         if named is None:
-            if isinstance(node, exp.Literal):
-                raise self._source.refuse(node, "GROUP BY a number", "name the key or write it out")
             return expressions.term(node)
         term = expressions.term(named)
         if self._scope.knows(node.this) and expressions.term(node) != term:
@@ -185,17 +204,37 @@ class _Reading:
             node, "item that is no key", "it must be an aggregate, or stand in GROUP BY"
         )
 
+    def _check_moved(self, node: exp.Expr, aggregates: Aggregates) -> None:
+        """As the plan does, where it is known which item is too large."""
+        if max(part.sensitivity.linf for part in aggregates.parts) > LARGEST_SENSITIVITY:
+            raise self._source.refuse(
+                node,
+                construct_of(node),
+                "one unit could move it by more than 2^40 units of its last digit: CLAMP the "
+                "expression or the aggregate",
+            )
+
     def _called(self, term: Term) -> str:
         return term.name if isinstance(term, Ref) else self._write.term(term).replace('"', "")
+
+    def _told(self, term: Term, terms: Sequence[Term]) -> str:
+        """What a key that SELECT does not show is called: with its table where another one has
+        the same name."""
+        called = [folded(self._called(other)) for other in terms]
+        if called.count(folded(self._called(term))) > 1:
+            return self._write.term(term).replace('"', "")
+        return self._called(term)
 
     def _check_names(self, names: Sequence[str]) -> None:
         seen: set[str] = set()
         for name in names:
-            if name in seen:
+            if folded(name) in seen:
                 raise self._source.refuse(
-                    self._select.expressions[0], "two columns of one name", "give names with AS"
+                    self._select.expressions[0],
+                    "two columns of one name",
+                    "names are compared in any case: give others with AS",
                 )
-            seen.add(name)
+            seen.add(folded(name))
 
 
 def _same(alias: exp.Expr, identifier: exp.Expr) -> bool:

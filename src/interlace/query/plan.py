@@ -15,6 +15,7 @@ from interlace.core.queries import Sensitivity, Shares
 from interlace.query.estimates import Column
 from interlace.query.joins import Joined
 from interlace.query.keys import MOST_KEYS, Key
+from interlace.query.making import shown
 from interlace.query.parts import Part
 from interlace.query.predicates import Predicate
 from interlace.query.schema import Dataset
@@ -63,7 +64,7 @@ class Plan:
         if self.size > MOST_KEYS:
             raise ParameterError(
                 "sql",
-                f"asks for {self.size:,} noisy numbers, and the limit is {MOST_KEYS:,}: group by "
+                f"asks for {shown(self.size)} noisy numbers, and the limit is {MOST_KEYS:,}: group by "
                 "fewer keys, or by wider buckets",
             )
         if self.sensitivity.linf > LARGEST_SENSITIVITY:

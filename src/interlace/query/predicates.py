@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from interlace.query.terms import Term, Truth
+from interlace.query.terms import Literal, Term, Truth
 
 #: Disjoint, ascending, non-adjacent, inclusive.
 Ranges = tuple[tuple[int, int], ...]
@@ -111,6 +111,8 @@ def within(term: Term, ranges: Ranges) -> Predicate:
         return Always(False)
     if ranges == (term.kind.codes,):
         return Always(True)
+    if isinstance(term, Literal):
+        return Always(any(least <= term.code <= most for least, most in ranges))
     if isinstance(term, Truth):
         return term.of if ranges == ((1, 1),) else negation(term.of)
     return Within(term, ranges)

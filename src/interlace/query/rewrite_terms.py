@@ -131,11 +131,13 @@ class Terms:
 
 
 def _floored(code: exp.Expr, width: int, base: int) -> exp.Expr:
-    """base + k * width at most the code. Counted from ``base``, which no code is below: what a
-    remainder of a negative number is differs from engine to engine."""
-    from_base = exp.paren(exp.Sub(this=exp.paren(code), expression=long(integer(base))), copy=False)
-    rest = exp.Mod(this=from_base, expression=long(integer(width)))
-    return exp.paren(exp.Sub(this=exp.paren(code), expression=exp.paren(rest)), copy=False)
+    """base + k * width at most the code. Counted from ``base``, which no code is below: what the
+    quotient of a negative number is differs from engine to engine. The code is written once:
+    buckets nest."""
+    from_base = exp.Sub(this=exp.paren(code, copy=False), expression=long(integer(base)))
+    whole = exp.IntDiv(this=exp.paren(from_base, copy=False), expression=long(integer(width)))
+    steps = exp.Mul(this=long(exp.paren(whole, copy=False)), expression=long(integer(width)))
+    return exp.paren(exp.Add(this=steps, expression=long(integer(base))), copy=False)
 
 
 def _nearest(code: exp.Expr, factor: int, base: int) -> exp.Expr:

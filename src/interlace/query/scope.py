@@ -188,7 +188,8 @@ class Scope:
         columns = [name for place in within for name, _ in self.tables[place][1].columns]
         where = self.tables[within[0]][1].name if len(within) == 1 else None
         told = f"table {where!r} has" if where else "the tables have"
-        return self.source.refuse(node, "unknown column", f"{told} {listing(columns)}")
+        reason = f"{told} {listing(columns)}; text stands in single quotes"
+        return self.source.refuse(node, "unknown column", reason)
 
     def _ambiguous(self, node: exp.Expr, found: Sequence[Side]) -> QueryRefused:
         tables = " and ".join(repr(self.tables[place][0]) for place, _ in found)

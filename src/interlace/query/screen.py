@@ -54,10 +54,14 @@ _PASSED_OVER = frozenset(
     {
         (TokenType.SELECT, TokenType.ALIAS), (TokenType.SELECT, TokenType.COMMA),
         (TokenType.L_PAREN, TokenType.COMMA), (TokenType.FROM, TokenType.DOT),
-        (TokenType.STAR, TokenType.WHERE),
+        (TokenType.STAR, TokenType.WHERE), (TokenType.COMMA, TokenType.FROM),
+        (TokenType.COMMA, TokenType.COMMA), (TokenType.COMMA, TokenType.R_PAREN),
     }
 )  # fmt: skip
 _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING})
+#: What before a parenthesis is the name of a function.
+_CALLS = _NAMES | {TokenType.DATE}
+_NOTHING_FOLLOWS = "nothing follows upon this comma; leave it out"
 #: Between tokens; within quotes they are let pass and match no declared text.
 _BLANK = "\t\n\r"
 
@@ -93,6 +97,8 @@ def screened(text: str, names: Collection[str]) -> list[Token]:
     _check_words(text, tokens, {name.casefold() for name in names})
     if tokens[-1].token_type == TokenType.STAR:  # passed over after a table
         raise _refusal(text, tokens[-1:])
+    if tokens[-1].token_type == TokenType.COMMA:
+        raise QueryRefused("syntax", _NOTHING_FOLLOWS, position(text, tokens[-1].start))
     return tokens
 
 
@@ -104,7 +110,7 @@ def _check_words(text: str, tokens: list[Token], folded: set[str]) -> None:
             raise _refusal(text, tokens[index:])
         # A type before a parenthesis, DATE too: the parser reads what stands inside it twice, at
         # every depth, which 16 deep takes seconds, and a text can hold a hundred of those.
-        if called and token.token_type in (TokenType.VAR, TokenType.DATE):
+        if called and token.token_type in _CALLS:
             _check_function(text, token)
         if following is not None:
             _check_pair(text, token, following)
@@ -116,6 +122,9 @@ def _opens(token: Token | None) -> bool:
 
 def _check_function(text: str, token: Token) -> None:
     word = token.text.upper()
+    if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING):
+        advice = "the name of a function stands without quotes"
+        raise QueryRefused("function in quotes", advice, position(text, token.start))
     if word not in _FUNCTIONS:
         construct = word if word in ADVICE else f"function {_shown(word)}"
         raise QueryRefused(construct, advice_for(construct), position(text, token.start))
@@ -130,7 +139,10 @@ def _check_pair(text: str, token: Token, following: Token) -> None:
         raise QueryRefused("number", "write it out in decimal digits", position(text, token.start))
     unnamed = kinds[0] == TokenType.ALIAS and kinds[1] not in _NAMES
     if kinds in _PASSED_OVER or (unnamed and not following.text.isidentifier()):
-        raise QueryRefused("syntax", f"the allowed form is {FORM}", position(text, following.start))
+        spare = kinds[0] == TokenType.COMMA
+        reason = _NOTHING_FOLLOWS if spare else f"the allowed form is {FORM}"
+        place = token.start if spare else following.start
+        raise QueryRefused("syntax", reason, position(text, place))
 
 
 def position(text: str, offset: int) -> tuple[int, int]:

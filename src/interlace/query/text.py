@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from interlace.core.errors import QueryRefused
 from interlace.query.columns import Column, Day
 from interlace.query.figures import in_units
 from interlace.query.joins import Joined
@@ -31,6 +32,9 @@ from interlace.query.terms import (
     Truncated,
     Truth,
 )
+
+#: Of a query, in characters; no text of so many terms is shorter.
+LONGEST_TEXT = 20_000
 
 
 def sql_of(
@@ -73,10 +77,17 @@ class Writer:
 
     def __init__(self, single: bool) -> None:
         self._single = single
+        self._left = LONGEST_TEXT
 
     def term(self, term: Term, strength: int = 0) -> str:
         """The text, in parentheses if it binds less tightly than ``strength``: 1 for a sum, 2
         for a product, 3 for what stands alone."""
+        self._left -= 1
+        if self._left < 0:  # the ranges of nested conditions repeat what they are of
+            raise QueryRefused("length", "its conditions nest and have many ranges: ask for less")
+        return self._text(term, strength)
+
+    def _text(self, term: Term, strength: int) -> str:
         match term:
             case Ref(table, name):
                 return quoted(name) if self._single else f"{quoted(table)}.{quoted(name)}"
@@ -141,7 +152,7 @@ class Writer:
     def _grouped(self, part: Predicate, word: str) -> str:
         text = self.condition(part) or ""
         # AND binds tighter than OR; the ranges of one term are joined by OR too.
-        loose = isinstance(part, Some) or (isinstance(part, Within) and len(self._terms(part)) > 1)
+        loose = isinstance(part, Some) or (isinstance(part, Within) and _several(part))
         return f"({text})" if loose and word == " AND " else text
 
     def _terms(self, part: Within) -> list[str]:
@@ -158,6 +169,14 @@ class Writer:
             wide = [t for t, item in zip(terms, part.ranges, strict=True) if item[0] < item[1]]
             return [*wide, f"{text} IN ({', '.join(map(kind.show, single))})"]
         return terms
+
+
+def _several(part: Within) -> bool:
+    """Whether a condition on one term is written as several."""
+    if isinstance(part.term, Difference) or not part.term.kind.ordered:
+        return False
+    single = sum(least == most for least, most in part.ranges)
+    return len(part.ranges) - max(single - 1, 0) > 1
 
 
 def _bound(text: str, own: int, strength: int) -> str:

@@ -29,6 +29,8 @@ _CONSTRUCTS: dict[type[Expr], str] = {
     exp.Column: "column",
     exp.Star: "*",
     exp.Tuple: "list",
+    exp.IgnoreNulls: "IGNORE NULLS",
+    exp.RespectNulls: "RESPECT NULLS",
 }
 _ARGUMENTS: dict[tuple[type[Expr], str], str] = {
     (exp.Select, "distinct"): "SELECT DISTINCT",
@@ -41,6 +43,7 @@ _ARGUMENTS: dict[tuple[type[Expr], str], str] = {
     (exp.Select, "with_"): "WITH",
     (exp.Select, "windows"): "WINDOW",
     (exp.Select, "qualify"): "QUALIFY",
+    (exp.Select, "sample"): "SAMPLE",
     (exp.Table, "alias"): "alias of a table",
     (exp.Table, "joins"): "JOIN",
     (exp.Table, "db"): "qualified table",
@@ -103,7 +106,8 @@ def construct_of(node: object) -> str:
         if isinstance(node, kind):
             return construct
     if isinstance(node, exp.Anonymous):
-        return "function"
+        name = str(node.this).upper()
+        return f"function {name}" if name.isidentifier() and len(name) <= 30 else "function"
     if isinstance(node, exp.Func) and not isinstance(node, exp.Connector):
         return f"function {node.sql_name()}"
     return str(node.key).upper()
