@@ -28,7 +28,7 @@ class Assembly:
     mechanisms one by one, and choosing the next from answers, by what is left here, exceeds the
     budget (FORMULAS 6.4): that needs a ``Filter``.
 
-    Intervals are certified like those of ``compose``, but up to some 1e-4 wide relative to epsilon
+    Intervals are certified like those of ``compose``, but up to some 1e-6 wide relative to epsilon
     while the parts are few; ``composition()`` gives the tight ones. Not safe to share between
     threads.
 
