@@ -225,3 +225,18 @@ def test_a_public_table_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         register({"labs": LABS, "wards": unfit}, CLINIC, tmp_path, KEY)
     with pytest.raises(DataError, match="table 'wards': column 'test' is missing"):
         register({"labs": LABS, "wards": WARDS[["x"]]}, CLINIC, tmp_path, KEY)
+
+
+def test_a_snapshot_that_is_not_what_it_should_be_is_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What no source brings about: the checks of what was written see it."""
+    sources = {"labs": LABS, "wards": WARDS}
+    monkeypatch.setattr("interlace.engines.duckdb.register.write_public", lambda *_: 3)
+    with pytest.raises(DataError, match="not the rows were written"):
+        register(sources, CLINIC, tmp_path, KEY)
+    monkeypatch.undo()
+    monkeypatch.setattr("interlace.engines.duckdb.normalise.code", lambda *_: "CAST(10 AS BIGINT)")
+    with pytest.raises(DataError, match="a code outside its bounds was written"):
+        register(sources, CLINIC, tmp_path, KEY)
+    assert list(tmp_path.iterdir()) == []
