@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from interlace.query.columns import Boolean, Category, Column
 from interlace.query.schema import Dataset, PublicTable, Table
 from tests.differential.domains import domain, of_column, tables_of
-from tests.differential.evaluator import listed, resolved
+from tests.differential.evaluator import resolved
 from tests.differential.stated import cells, largest, noisy_columns
 from tests.differential.strategies import FIRST, TEXTS
 from tests.differential.support import decoded
@@ -235,9 +235,10 @@ class _Writer:
         keys: list[Callable[[], Expr]] = [
             lambda: self.one(*[ref for ref, _ in self.columns()]),
             lambda: self.one(*[ref for ref, _ in self.columns()]),
-            lambda: self.bucket(self.number(0)),
             lambda: self.case(lambda _: Lit(self.one(*TEXTS)), 0),
         ]
+        if self.of_kind("number"):
+            keys.append(lambda: self.bucket(self.one(*self.of_kind("number"))))
         if self.of_kind("day"):
             keys += [
                 lambda: Part(self.one("year", "quarter", "isodow"), self.one(*self.of_kind("day"))),
@@ -306,11 +307,17 @@ def queries(draw: st.DrawFn, dataset: Dataset) -> Query:
 
 
 def fits(query: Query, dataset: Dataset) -> bool:
-    """Whether the answer has rows, few of them, and no number is near the largest allowed."""
-    if not _few_keys(query, dataset) or not listed(query, dataset):
+    """Whether each key is another and no constant, the answer has rows, but few of them, and no
+    number is near the largest allowed."""
+    tables = tables_of(query, dataset)
+    for key in query.keys:
+        some = list(zip(domain(key, tables).values(), range(2), strict=False))
+        if not isinstance(key, Ref) and len(some) < 2:
+            return False
+    if len(set(query.keys)) < len(query.keys) or not _few_keys(query, dataset):
         return False
     size = sum(cells(column, query, dataset) for column in noisy_columns(query))
-    return size <= MOST_CELLS and largest(query, dataset) <= 2**31
+    return 0 < size <= MOST_CELLS and largest(query, dataset) <= 2**31
 
 
 def _few_keys(query: Query, dataset: Dataset) -> bool:

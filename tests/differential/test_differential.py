@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -37,11 +36,11 @@ class Registered:
     data: Data
     engine: DuckDBEngine
 
-    def rows(self, plan: Plan) -> Sequence[Any]:
-        """The table without noise."""
-        values = self.engine.read(plan)
-        assert len(values) == plan.size == sum(part.size for part in plan.parts)
-        return plan.shape.table(values, [(value, value) for value in values]).rows
+    def numbers(self, plan: Plan) -> Sequence[int]:
+        """The exact numbers, from which the mechanisms start."""
+        found = self.engine.read(plan)
+        assert len(found) == plan.size == sum(part.size for part in plan.parts)
+        return found
 
 
 @contextlib.contextmanager
@@ -74,13 +73,14 @@ def check_query(query: Query, sql: str, full: Registered, less: Registered) -> N
     plan = parse(sql, dataset)
     asked = resolved(query, dataset)
     shown = check_keys(asked, plan)
-    for world in (full, less):
-        check_table(world.rows(plan), table(asked, dataset, world.data, shown))
-    numbers = full.engine.read(plan)
-    check_moves(plan, numbers, less.engine.read(plan))
+    numbers, others = full.numbers(plan), less.numbers(plan)
+    for found, world in ((numbers, full), (others, less)):
+        rows = plan.shape.table(found, [(value, value) for value in found]).rows
+        check_table(rows, table(asked, dataset, world.data, shown))
+    check_moves(plan, numbers, others)
     again = parse(plan.text, dataset)
     assert (again.text, again.parts, again.where) == (plan.text, plan.parts, plan.where)
-    assert full.engine.read(again) == numbers
+    assert full.numbers(again) == numbers
     columns = [column for column in noisy_columns(asked) if column.clamp is None]
     bounds = {stated(column, asked, dataset, len(shown)) for column in columns}
     assert bounds == {limits(part.sensitivity) for part in plan.parts if part.clamp is None}
@@ -100,7 +100,7 @@ def check_keys(query: Query, plan: Plan) -> list[tuple[Value, ...]]:
     return found
 
 
-def others(data: Data, leaver: int) -> dict[str, list[Stored]]:
+def everybody_else(data: Data, leaver: int) -> dict[str, list[Stored]]:
     """The rows of everybody else, in some order that is the same for the same rows."""
     return {
         name: sorted((row for row in rows if row.unit != keyed(leaver)), key=repr)
@@ -108,14 +108,14 @@ def others(data: Data, leaver: int) -> dict[str, list[Stored]]:
     }
 
 
-@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(14), suppress_health_check=list(HealthCheck))
 @given(drawn=st.data(), world=strategies.worlds())
 def test_answers_are_exact_and_move_by_no_more_than_is_stated(
     drawn: st.DataObject, world: strategies.World
 ) -> None:
     with registered(world) as full, registered(world.without_leaver()) as less:
         # Nobody's rank depends on whether somebody else is there.
-        assert others(full.data, world.leaver) == others(less.data, world.leaver)
+        assert everybody_else(full.data, world.leaver) == everybody_else(less.data, world.leaver)
         for _ in range(8):
             query = drawn.draw(grammar.queries(world.dataset))
             random = drawn.draw(st.randoms(use_true_random=False))
