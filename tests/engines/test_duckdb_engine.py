@@ -103,7 +103,7 @@ def test_sums_beyond_64_bits_of_one_unit_are_exact(tmp_path: Path) -> None:
         bounds=(0, 2**100),
         sensitivity=wide,
     )
-    with pytest.raises(ParameterError, match="2\\^32"):
+    with pytest.raises(ParameterError, match="the limit is 2"):
         replace(good, parts=(free,))
     # What the engine would make of it, were it allowed: no overflow.
     plan = object.__new__(Plan)
