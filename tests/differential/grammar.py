@@ -230,6 +230,16 @@ class _Writer:
 
     # --- keys and items -------------------------------------------------------------------
 
+    def declared(self) -> list[Ref]:
+        """The columns of declared key sets."""
+        sets = {table.name: table.key_sets for table in self.dataset.tables}
+        return [
+            Ref(source.name, column)
+            for source in self.sources
+            for keys in sets.get(source.table, ())
+            for column in keys.columns
+        ]
+
     def key(self) -> Expr:
         """An expression that may be grouped by; its values are counted later."""
         keys: list[Callable[[], Expr]] = [
@@ -237,6 +247,9 @@ class _Writer:
             lambda: self.one(*[ref for ref, _ in self.columns()]),
             lambda: self.case(lambda _: Lit(self.one(*TEXTS)), 0),
         ]
+        declared = self.declared()
+        if declared:
+            keys += [lambda: self.one(*declared)] * 3
         if self.of_kind("number"):
             keys.append(lambda: self.bucket(self.one(*self.of_kind("number"))))
         if self.of_kind("day"):

@@ -82,7 +82,7 @@ def _tables(draw: st.DrawFn, name: str) -> Table:
             unique_by=tuple,
         )
     )
-    key_sets = [KeySet(tuple(names), draw(st.integers(1, 3))) for names in sets]
+    key_sets = [KeySet(tuple(names), draw(st.sampled_from([1, 1, 2, 3]))) for names in sets]
     return Table(name, columns, draw(st.integers(1, 3)), key_sets)
 
 
@@ -109,7 +109,11 @@ def worlds(draw: st.DrawFn) -> World:
 
 
 def _known(table: PublicTable) -> st.SearchStrategy[list[Values]]:
-    return st.lists(_values(table.columns), max_size=5, unique_by=lambda row: row[table.key])
+    low, high = table.kind(table.key).codes
+    row, size = _values(table.columns), high - low + 1
+    return st.lists(
+        row, min_size=min(size, 4), max_size=min(size, 12), unique_by=lambda row: row[table.key]
+    )
 
 
 @st.composite
@@ -118,6 +122,7 @@ def _rows(draw: st.DrawFn, table: Table) -> Rows:
     rows: list[tuple[int, Values]] = []
     for unit in UNITS:
         most = 1 if table.rows_per_unit == 1 else table.rows_per_unit + 2
-        own = draw(st.lists(_values(table.columns), max_size=most))
+        fewest = draw(st.sampled_from([0, 1, most]))
+        own = draw(st.lists(_values(table.columns), min_size=fewest, max_size=most))
         rows += [(unit, values) for values in own]
     return draw(st.permutations(rows))
