@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interlace as il
+from interlace.core.laws import Joint
 from interlace.core.queries import Query, Sensitivity
 from interlace.engines.duckdb.engine import DuckDBEngine
 from tests.centre.support import ALL_SQL, clinic
@@ -35,6 +36,7 @@ def test_it_is_what_the_answers_interval_will_be(tmp_path: Path) -> None:
                 assert isinstance(answer.interval, tuple)
                 low, high = answer.interval
                 assert isinstance(answer.value, int | Decimal)
+                assert isinstance(expected.radius, int | Decimal)
                 assert answer.value - expected.radius == low
                 assert answer.value + expected.radius == high
                 assert answer.bounding == expected.bounding == BOUNDED[sql]
@@ -58,6 +60,8 @@ def test_it_costs_nothing_and_reads_nothing(
         for session in sessions:
             near = session.accuracy(ALL_SQL, confidence=0.5)
             far = session.accuracy(ALL_SQL, confidence=0.999)
+            assert isinstance(near.radius, int | Decimal)
+            assert isinstance(far.radius, int | Decimal)
             assert 0 < near.radius < far.radius
             assert near.bounding == "one unit counts at most 1"
             assert (far.measured is not None) == isinstance(session.mechanism, m.GuessAndCheck)
@@ -84,6 +88,7 @@ def test_values_are_covered_and_no_smaller_radius_would_do(
     for mechanism in (m.Laplace(epsilon=epsilon), m.Gaussian(rho=epsilon)):
         radius = mechanism.within(plan, confidence).radius
         law = mechanism.law(Query(plan))
+        assert not isinstance(law, Joint)
         assert 2 * law.tail(radius + 1).upper <= 1 - Decimal(confidence.numerator) / Decimal(
             confidence.denominator
         ) + Decimal("1e-25")

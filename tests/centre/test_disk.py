@@ -18,7 +18,7 @@ import interlace as il
 from interlace.centre import Centre
 from interlace.centre.noise import POOL
 from interlace.cli.ledger import export
-from interlace.core.laws import Law
+from interlace.core.laws import Joint, Law
 from interlace.ledger import SQLiteLedger
 from tests.centre import worker
 from tests.centre.support import ALL_SQL, clinic
@@ -91,10 +91,10 @@ def _refusal(deed: str, centre: Centre) -> il.InterlaceError:
 
 def survive(folder: Path, side: Path, limit: Limit, lift: Limit) -> None:
     """Work, try everything thrice while the disk fails, and go on when it does not."""
-    drawn: list[Law] = []
+    drawn: list[Law | Joint] = []
     draw = POOL.draw
 
-    def noted(law: Law) -> tuple[int, ...]:
+    def noted(law: Law | Joint) -> tuple[int, ...]:
         drawn.append(law)
         return draw(law)
 

@@ -31,7 +31,7 @@ from interlace.core.mechanisms.protocol import (
     Secret,
     Within,
 )
-from interlace.core.queries import Plan, Query
+from interlace.core.queries import Plan, Query, Sensitivity
 
 
 class Claiming(SparseVector):
@@ -239,8 +239,8 @@ class RoundedDown(Additive):
     def guarantee(self) -> Composition:
         return compose([(PureDP(self.epsilon), self.answers)])
 
-    def law(self, query: Query) -> Law:
-        del query
+    def law_of(self, moved: Sensitivity, parts: int) -> Law:
+        del moved, parts
         return DiscreteLaplace(float_down(1 / self.epsilon))
 
 

@@ -15,7 +15,7 @@ import pytest
 from interlace.core.finite import AdaptiveGame, Child, FinitePair, evaluate
 from interlace.core.guarantees import ApproxDP, PureDP
 from interlace.core.interval import Interval
-from interlace.core.laws import Vector
+from interlace.core.laws import DiscreteLaplace, Vector
 from interlace.core.mechanisms import GuessAndCheck, Laplace, SparseVector
 from interlace.core.mechanisms.protocol import Composite, Mechanism
 from interlace.core.queries import Query, Sensitivity
@@ -196,7 +196,9 @@ def test_above_for_at_least_is_a_threshold_one_further_up_and_costs_nothing() ->
 
 def test_a_scale_rounded_down_by_half_an_ulp_is_seen() -> None:
     broken = RoundedDown(Fraction(3))
-    assert Fraction(1, 3) - broken.law(Query(PLAN)).scale < Fraction(1, 2**54)  # type: ignore[attr-defined]  # a Laplace law
+    law = broken.law(Query(PLAN))
+    assert isinstance(law, DiscreteLaplace)
+    assert 0 < Fraction(1, 3) - law.scale < Fraction(1, 2**54)
     [point] = [p for p in verify(broken).points if p.kind == "delta" and p.at == 3]
     assert 0 < point.worst[0] < 1e-15
 

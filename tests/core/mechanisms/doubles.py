@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
-from interlace.core.laws import Law, Point
+from interlace.core.laws import Joint, Law, Point
 from interlace.core.mechanisms.codec import Served
 from interlace.core.mechanisms.play import Respond, Secrets, State, answered, openings, play, start
 from interlace.core.mechanisms.protocol import Answer, Mechanism, Public, Secret
@@ -67,7 +67,8 @@ class Run:
         self.state = start(self.mechanism)
         self.secrets = openings(self.mechanism, self._noise)
 
-    def _noise(self, law: Law) -> tuple[int, ...]:
+    def _noise(self, law: Law | Joint) -> tuple[int, ...]:
+        assert not isinstance(law, Joint)  # these plans have one part
         self.laws.append(law)
         return self.draw(law)
 
