@@ -121,6 +121,8 @@ SELECT COUNT(*) AS n FROM labs WHERE YEAR(taken) = 2024 AND MONTH(taken) <> 2
 SELECT COUNT(*) AS n FROM labs WHERE ISODOW(taken) >= 6
 SELECT COUNT(*) AS n FROM labs WHERE DATE_TRUNC('month', taken) = DATE '2023-12-01'
 SELECT COUNT(*) AS n FROM labs WHERE DATE_TRUNC('week', taken) >= '2024-01-01'
+SELECT COUNT(*) AS n FROM labs WHERE taken >= DATE_TRUNC('month', DATE '2024-01-17')
+SELECT COUNT(*) AS n, COUNT(*) AS m, SUM(value) AS s, SUM(value) AS t FROM labs
 SELECT COUNT(*) AS n FROM labs WHERE taken - DATE '2024-01-01' BETWEEN -5 AND 20.5
 SELECT COUNT(*) AS n FROM labs WHERE BUCKET(value, 100) = 200
 SELECT COUNT(*) AS n FROM labs WHERE BUCKET(value, 50, 25) IN (25, 425)
@@ -219,6 +221,7 @@ GROUPED: list[tuple[str, Keys]] = [
     ("SELECT fasting, region, COUNT(*) AS n FROM labs JOIN names USING (lab) JOIN sites USING (site) GROUP BY fasting, region", [TRUTHS, R]),
     ("SELECT region, sex, COUNT(DISTINCT people.id) AS n FROM people JOIN visits USING (id) JOIN sites ON visits.site = sites.site GROUP BY region, sex", [R, S]),
     ("SELECT names.lab, COUNT(*) AS n FROM labs JOIN names ON names.lab = labs.lab GROUP BY names.lab", [L]),
+    ("SELECT labs.site AS a, visits.site AS b, COUNT(*) AS n FROM labs JOIN visits USING (id) WHERE labs.site < 3 GROUP BY labs.site, visits.site", [[1, 2], SITES]),
     ("SELECT DATE_TRUNC('quarter', \"Day in\") AS q, SUM(days) AS s FROM visits GROUP BY q", [_days("2024-01-01", "2024-04-01", "2024-07-01", "2024-10-01")]),
 ]  # fmt: skip
 QUERIES: list[tuple[str, Keys]] = [(sql, []) for sql in PLAIN.split("\n") if sql] + GROUPED

@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from interlace.core.errors import QueryRefused
 from interlace.engines.duckdb.engine import DuckDBEngine
 from interlace.query.parse import parse
 from tests.differential.clinic import CLINIC, PUBLIC, ROWS
@@ -115,3 +116,23 @@ def _check(
             assert abs(Fraction(row[name]) - expected) <= A_STEP + abs(expected) / 10**12, name
         else:
             assert row[name] == expected, name
+
+
+@pytest.mark.parametrize(
+    ("sql", "construct"),
+    [
+        ("SELECT lab, COUNT(*) AS n FROM labs GROUP BY lab, labs.lab", "key given twice"),
+        ("SELECT lab AS a, COUNT(*) AS n FROM labs GROUP BY a, lab", "key given twice"),
+        ("SELECT lab AS a, lab AS b, COUNT(*) AS n FROM labs GROUP BY lab", "key shown twice"),
+        (
+            "SELECT COUNT(*) AS n FROM labs JOIN names USING (lab) GROUP BY labs.lab, names.lab",
+            "key given twice",
+        ),
+        ("SELECT CLAMP(SUM(value), 1, 9) AS s FROM labs", "CLAMP"),
+        ("SELECT CLAMP(SUM(value), -9.5, 9) AS s FROM labs", "CLAMP"),
+    ],
+)
+def test_what_has_two_readings_or_none_is_refused(sql: str, construct: str) -> None:
+    with pytest.raises(QueryRefused) as refusal:
+        parse(sql, CLINIC)
+    assert refusal.value.construct == construct
