@@ -19,6 +19,7 @@ from interlace.centre.names import checked_name
 from interlace.centre.records import DatasetRecord
 from interlace.centre.registering import Handed, Registration
 from interlace.centre.sealing import Place, Sealer
+from interlace.centre.values import Values
 from interlace.centre.versions import next_version
 from interlace.core.errors import LedgerCorrupt, LedgerError, NotFound
 from interlace.engines.base import Engine, Progress, Snapshot
@@ -28,9 +29,8 @@ from interlace.ledger import DATASET, Ledger
 from interlace.query.parse import parse
 from interlace.query.plan import Plan
 
-#: How many plans are remembered, and how many values. The longest questions take half a
-#: megabyte each. Not for all accounts together: how long it takes to parse or to read would
-#: tell what others have asked.
+#: How many plans are remembered. The longest questions take half a megabyte each. Not for all
+#: accounts together: how long it takes to parse would tell what others have asked.
 _REMEMBERED = 1024
 
 
@@ -45,14 +45,14 @@ class Datasets:
         self._closed = False
         self._found = lru_cache(None)(self._find)
         self._parsed = lru_cache(_REMEMBERED)(self._parse)
-        self._read = lru_cache(_REMEMBERED)(self._value)
+        self._values = Values()
 
     def close(self) -> None:
         """Give up the engines; running reads may end, later ones raise EngineError."""
         self._closed = True
         for engine in list(self._engines.values()):
             engine.close()
-        self._read.cache_clear()  # exact values of private data
+        self._values.clear()  # of private data
 
     def all(self) -> list[DatasetRecord]:
         """All versions of all datasets in the order of their registration."""
@@ -103,16 +103,15 @@ class Datasets:
         """
         if self._closed:
             raise LedgerError("the centre was closed: open it again")
-        return self._read(account, name, version, plan)
+        return self._values.read((account, name, version), plan, self._engine(name, version).read)
 
-    def _value(self, account: str, name: str, version: int, plan: Plan) -> tuple[int, ...]:
-        del account
+    def _engine(self, name: str, version: int) -> Engine:
         engine = self._engines.get((name, version))
         if engine is None:
             # Making an engine touches no file, so one too many does no harm.
             made = DuckDBEngine(self._snapshot(self.version(name, version)))
             engine = self._engines.setdefault((name, version), made)
-        return engine.read(plan)
+        return engine
 
     @disk_errors()
     def check(self) -> None:

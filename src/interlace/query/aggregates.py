@@ -22,7 +22,7 @@ from interlace.query.plan import Item
 from interlace.query.predicates import Predicate
 from interlace.query.scope import Scope
 from interlace.query.terms import Ref, Rounded, Term, is_number
-from interlace.query.text import Writer, quoted
+from interlace.query.text import Writer
 from interlace.query.tree import construct_of
 
 #: A histogram for a quantile has at most so many cells.
@@ -71,11 +71,7 @@ class Aggregates:
         return reader(node, name)
 
     def _count(self, node: exp.Expr, name: str | None) -> Item:
-        kind = self._counted(node)
-        text = (
-            "COUNT(*)" if kind == "rows" else f"COUNT(DISTINCT {quoted(self._scope.dataset.unit)})"
-        )
-        return self._cell(text, name, self._part(kind))
+        return self._cell(name, self._part(self._counted(node)))
 
     def _counted(self, node: exp.Expr) -> Kind:
         self._source.expect(node, exp.Count, "this", "big_int")
@@ -96,7 +92,7 @@ class Aggregates:
     def _sum(self, node: exp.Expr, name: str | None) -> Item:
         self._source.expect(node, exp.Sum, "this")
         term = self._summed(node.this, "SUM")
-        return self._cell(f"SUM({self._write.term(term)})", name, self._part("sum", term))
+        return self._cell(name, self._part("sum", term))
 
     def _summed(self, node: exp.Expr, what: str) -> Term:
         term = self._expressions.term(node)
@@ -187,13 +183,11 @@ class Aggregates:
         term = None
         if type(of) is exp.Count:
             kind: Kind = self._counted(of)
-            text = "COUNT(*)"
             if kind == "units":
                 raise self._source.refuse(node, "CLAMP", "of COUNT(DISTINCT ...): one unit adds 1")
         else:
             self._source.expect(of, exp.Sum, "this")
             kind, term = "sum", self._summed(of.this, "SUM")
-            text = f"SUM({self._write.term(term)})"
         lower, upper = (self._expressions.bound(end) for end in ends)
         if not lower <= 0 <= upper:
             raise self._source.refuse(
@@ -203,8 +197,7 @@ class Aggregates:
         codes = lower * unit, upper * unit
         if any(code.denominator != 1 for code in codes):
             raise self._source.refuse(node, "CLAMP", "has bounds with more decimals than the sum")
-        text = f"CLAMP({text}, {terms_text(lower)}, {terms_text(upper)})"
-        return self._cell(text, name, self._part(kind, term, clamp=(int(codes[0]), int(codes[1]))))
+        return self._cell(name, self._part(kind, term, clamp=(int(codes[0]), int(codes[1]))))
 
     def _part(
         self,
@@ -224,8 +217,10 @@ class Aggregates:
             self.parts.append(new)
         return place
 
-    def _cell(self, text: str, name: str | None, place: int) -> Item:
-        return Item(text, estimates.Cell(name or _plain(text), place, self.parts[place].digits))
+    def _cell(self, name: str | None, place: int) -> Item:
+        part = self.parts[place]
+        text = self._write.aggregate(part, self._scope.dataset.unit)
+        return Item(text, estimates.Cell(name or _plain(text), place, part.digits))
 
 
 def terms_text(value: Fraction) -> str:

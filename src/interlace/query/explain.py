@@ -25,7 +25,7 @@ from interlace.query.plan import Item, Plan
 from interlace.query.schema import Dataset
 from interlace.query.selection import score_sensitivity
 from interlace.query.terms import Ref
-from interlace.query.text import Writer, quoted
+from interlace.query.text import Writer
 
 #: What a price is told for, if nothing else is asked for.
 EXAMPLES: tuple[Served, ...] = (Laplace(epsilon=1), Gaussian(rho=Fraction(1, 2)))
@@ -139,9 +139,7 @@ def _explained(plan: Plan, part: Part) -> PartExplained:
 
 def _named(plan: Plan, part: Part) -> str:
     write = Writer(plan.joined.single)
-    text = "COUNT(*)" if part.kind == "rows" else f"COUNT(DISTINCT {quoted(plan.dataset.unit)})"
-    if part.term is not None:
-        text = f"SUM({write.term(part.term)})"
+    text = write.aggregate(part, plan.dataset.unit)
     keys = ", ".join(write.term(key.term) for key in part.keys)
     return f"{text} for each {keys}" if keys else text
 

@@ -20,7 +20,7 @@ from interlace.query.parts import Part
 from interlace.query.predicates import Predicate
 from interlace.query.schema import Dataset
 from interlace.query.shape import KeyColumn, Shape
-from interlace.query.text import sql_of
+from interlace.query.text import Writer, sql_of
 
 #: No dataset may hold more units (registration refuses it), and no plan may move by more for
 #: one of them: so every exact answer stays within 2^70 and its arithmetic within 128 bits.
@@ -122,7 +122,13 @@ class Plan:
 
     @cached_property
     def text(self) -> str:
-        """The canonical SQL of the plan: its identity within the dataset's snapshot. It
-        parses to this plan again."""
+        """The canonical SQL of the plan: its identity within the dataset's snapshot. It parses to
+        a plan of the same parts, and names nothing."""
         names = list(dict.fromkeys(item.text for item in self.items))  # one name, one column
         return sql_of(self.dataset, self.joined, names, self.where, [k.term for _, k in self.keys])
+
+    def text_of(self, part: Part) -> str:
+        """The canonical SQL of one part: its identity within the dataset's snapshot."""
+        name = Writer(self.joined.single).aggregate(part, self.dataset.unit)
+        keys = [key.term for key in part.keys]
+        return sql_of(self.dataset, self.joined, [name], self.where, keys)

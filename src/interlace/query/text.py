@@ -12,6 +12,7 @@ from interlace.core.errors import QueryRefused
 from interlace.query.columns import Column, Day
 from interlace.query.figures import in_units
 from interlace.query.joins import Joined
+from interlace.query.parts import Part
 from interlace.query.predicates import Always, Every, Predicate, Ranges, Some, Within, complement
 from interlace.query.schema import Dataset
 from interlace.query.terms import (
@@ -86,6 +87,16 @@ class Writer:
         if self._left < 0:  # the ranges of nested conditions repeat what they are of
             raise QueryRefused("length", "its conditions nest and have many ranges: ask for less")
         return self._text(term, strength)
+
+    def aggregate(self, part: Part, unit: str) -> str:
+        """The aggregate that a part is, without its keys; ``unit`` is the unit's column."""
+        text = "COUNT(*)" if part.kind == "rows" else f"COUNT(DISTINCT {quoted(unit)})"
+        if part.term is not None:
+            text = f"SUM({self.term(part.term)})"
+        if part.clamp is None:
+            return text
+        low, high = (in_units(end, part.digits) for end in part.clamp)
+        return f"CLAMP({text}, {low}, {high})"
 
     def _text(self, term: Term, strength: int) -> str:
         match term:
