@@ -58,8 +58,8 @@ class Answer:
     confidence: float | None
     round: int
     bounding: str
-    rows: tuple[Mapping[str, Value], ...] = ()
-    intervals: tuple[Mapping[str, Interval], ...] = ()
+    rows: tuple[Mapping[str, Value], ...] = field(default=(), hash=False)
+    intervals: tuple[Mapping[str, Interval], ...] = field(default=(), hash=False)
     _noisy: _Noisy | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
