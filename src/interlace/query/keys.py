@@ -17,6 +17,7 @@ from interlace.query.terms import (
     Minus,
     Plus,
     Ref,
+    Scaled,
     Term,
     Times,
     Truncated,
@@ -54,7 +55,7 @@ def public_codes(term: Term, where: Predicate, most: int = MOST_KEYS) -> tuple[i
     (3, 4, 9)
     """
     ranges = _ranges(term, where)
-    if isinstance(term, Bucketed | Truncated | Chosen):
+    if isinstance(term, Bucketed | Truncated | Chosen | Scaled):
         codes = _listed(term, most)
         # If none is left there is still a table, of zeros.
         return codes and (tuple(c for c in codes if any(a <= c <= b for a, b in ranges)) or codes)
@@ -70,7 +71,7 @@ def _ranges(term: Term, where: Predicate) -> Ranges:
     return (term.kind.codes,)
 
 
-def _listed(term: Bucketed | Truncated | Chosen, most: int) -> tuple[int, ...] | None:
+def _listed(term: Bucketed | Truncated | Chosen | Scaled, most: int) -> tuple[int, ...] | None:
     lower, upper = term.kind.codes
     if isinstance(term, Bucketed):
         steps = (upper - lower) // term.width + 1
@@ -78,6 +79,9 @@ def _listed(term: Bucketed | Truncated | Chosen, most: int) -> tuple[int, ...] |
     if isinstance(term, Truncated):
         found = periods(term.period, *term.of.kind.codes, most)
         return None if found is None else tuple(found)
+    if isinstance(term, Scaled):  # a branch of fewer decimals than another
+        of = public_codes(term.of, Always(True), most)
+        return None if of is None else tuple(code * term.factor for code in of)
     codes: set[int] = set()
     for branch in (*(result for _, result in term.branches), term.otherwise):
         part = public_codes(branch, Always(True), most)
