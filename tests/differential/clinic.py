@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from interlace.query.columns import Boolean, Category, Day, Decimal, Integer
 from interlace.query.schema import Dataset, KeySet, PublicTable, Table
-from tests.differential.evaluator import Values
+from tests.differential.meaning import Values
 from tests.differential.support import Rows
 
 LABS = ["hdl", "chol", "it's", "größe"]

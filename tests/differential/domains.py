@@ -36,7 +36,8 @@ EPOCH = datetime.date(1970, 1, 1)
 @dataclass(frozen=True)
 class Domain:
     """``lower`` and ``upper`` bound numbers and days; ``step`` tells a bucket's or period's next
-    value from one, where it is not the next number or day; texts are listed."""
+    value from one, where it is not the next number or day; texts are listed, and of a CASE the
+    values of its ``branches``."""
 
     kind: Kind
     lower: Any = None
@@ -44,11 +45,16 @@ class Domain:
     digits: int = 0
     step: Callable[[Any], Any] | None = None
     texts: tuple[str, ...] = ()
+    branches: tuple[Domain, ...] = ()
 
     def values(self) -> Iterator[Value]:
         """All public values, in order."""
         if self.kind in ("text", "truth"):
             yield from self.texts if self.kind == "text" else (False, True)
+            return
+        if self.branches:
+            merged: set[Any] = {value for branch in self.branches for value in branch.values()}
+            yield from sorted(merged)
             return
         value = self.lower
         while value <= self.upper:
@@ -122,7 +128,7 @@ def _hull(found: list[Domain]) -> Domain:
     if kind == "text":
         return Domain(kind, texts=tuple(dict.fromkeys(text for d in found for text in d.texts)))
     lower, upper = min(d.lower for d in found), max(d.upper for d in found)
-    return Domain(kind, lower, upper, max(d.digits for d in found))
+    return Domain(kind, lower, upper, max(d.digits for d in found), branches=tuple(found))
 
 
 def _arithmetic(sign: str, left: Domain, right: Domain) -> Domain:
@@ -141,11 +147,11 @@ def _arithmetic(sign: str, left: Domain, right: Domain) -> Domain:
 def _of_one(node: Neg | Abs | Clamp | Part | Trunc, inner: Domain) -> Domain:
     match node:
         case Neg():
-            return replace(inner, lower=-inner.upper, upper=-inner.lower, step=None)
+            return replace(inner, lower=-inner.upper, upper=-inner.lower, step=None, branches=())
         case Abs():
             ends = [abs(inner.lower), abs(inner.upper)]
             low = min(ends) if inner.lower * inner.upper > 0 else Fraction(0)
-            return replace(inner, lower=low, upper=max(ends), step=None)
+            return replace(inner, lower=low, upper=max(ends), step=None, branches=())
         case Clamp(_, lower, upper):
             digits = max(inner.digits, digits_of(lower), digits_of(upper))
             low, high = (min(max(end, lower), upper) for end in (inner.lower, inner.upper))

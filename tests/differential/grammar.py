@@ -252,6 +252,7 @@ class _Writer:
             keys += [lambda: self.one(*declared)] * 3
         if self.of_kind("number"):
             keys.append(lambda: self.bucket(self.one(*self.of_kind("number"))))
+            keys.append(lambda: self.case(self.number, 0))
         if self.of_kind("day"):
             keys += [
                 lambda: Part(self.one("year", "quarter", "isodow"), self.one(*self.of_kind("day"))),

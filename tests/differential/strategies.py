@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
 from interlace.query.schema import Dataset, KeySet, PublicTable, Table
-from tests.differential.evaluator import Values
+from tests.differential.meaning import Values
 from tests.differential.support import Rows, decoded
 from tests.differential.syntax import Value
 

@@ -22,7 +22,8 @@ from interlace.engines.base import Snapshot
 from interlace.engines.duckdb.register import register
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
 from interlace.query.schema import Dataset, Table
-from tests.differential.evaluator import Answer, Data, Near, Root, Stored, Values, Within
+from tests.differential.evaluator import Answer, Data, Near, Root, Stored, Within
+from tests.differential.meaning import Values
 from tests.differential.syntax import Value
 
 KEY = b"the key of these tests"

@@ -16,7 +16,7 @@ from interlace.engines.duckdb.engine import DuckDBEngine
 from interlace.query.columns import Boolean, Category, Decimal, Integer
 from interlace.query.parse import parse
 from interlace.query.schema import Dataset, KeySet, PublicTable, Table
-from tests.differential.evaluator import Values
+from tests.differential.meaning import Values
 from tests.differential.stated import Bounds, moved
 from tests.differential.support import Rows, limits, snapshot_of
 
