@@ -13,6 +13,7 @@ from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Int
 from interlace.query.parse import parse
 from interlace.query.predicates import Always, Every, Predicate, Some, Within
 from interlace.query.schema import Dataset, Table
+from interlace.query.terms import Ref
 from tests.effort import examples
 from tests.engines import strategies
 from tests.engines.reference import Condition, Row, Value
@@ -22,7 +23,9 @@ def _holds(predicate: Predicate, codes: Mapping[str, int]) -> bool:
     if isinstance(predicate, Always):
         return predicate.value
     if isinstance(predicate, Within):
-        return any(least <= codes[predicate.column] <= most for least, most in predicate.ranges)
+        assert isinstance(predicate.term, Ref)
+        code = codes[predicate.term.name]
+        return any(least <= code <= most for least, most in predicate.ranges)
     if isinstance(predicate, Every):
         return all(_holds(part, codes) for part in predicate.parts)
     return any(_holds(part, codes) for part in predicate.parts)

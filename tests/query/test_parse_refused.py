@@ -10,17 +10,19 @@ from interlace.core.errors import QueryRefused
 from interlace.query.columns import Integer
 from interlace.query.parse import parse
 from interlace.query.schema import Dataset, Table
-from interlace.query.screen import DEEPEST, LONGEST_TEXT, MOST_TOKENS
+from interlace.query.screen import DEEPEST, LONGEST_TEXT, MOST_OPERATORS, MOST_TOKENS
 from tests.query.corpus import CONDITIONS, WHOLE
-from tests.query.support import CLINIC
+from tests.query.corpus_expressions import EXPRESSIONS
+from tests.query.corpus_groups import ITEMS, JOINS, KEYS
+from tests.query.support import CLINIC, HOSPITAL
 
 COUNT = "SELECT COUNT(*) FROM labs"
 
 
-def _check(marked: str, construct: str) -> QueryRefused:
+def _check(marked: str, construct: str, dataset: Dataset = CLINIC) -> QueryRefused:
     text, offset = marked.replace("¶", ""), marked.find("¶")
     with pytest.raises(QueryRefused) as caught:
-        parse(text, CLINIC)
+        parse(text, dataset)
     assert caught.value.construct == construct
     if offset >= 0:
         lines = text[:offset].split("\n")
@@ -39,10 +41,31 @@ def test_another_condition_is_refused(marked: str, construct: str) -> None:
     _check(f"{COUNT} WHERE male AND {marked}", construct)
 
 
+@pytest.mark.parametrize(("marked", "construct"), ITEMS + KEYS)
+def test_another_item_or_key_is_refused(marked: str, construct: str) -> None:
+    _check(marked, construct)
+
+
+@pytest.mark.parametrize(("marked", "construct"), EXPRESSIONS)
+def test_another_expression_is_refused(marked: str, construct: str) -> None:
+    _check(f"SELECT SUM({marked}) FROM labs", construct)
+    _check(f"SELECT COUNT(*), SUM({marked}) FROM labs", construct)
+
+
+@pytest.mark.parametrize(("marked", "construct"), JOINS)
+def test_another_join_is_refused(marked: str, construct: str) -> None:
+    _check(f"SELECT COUNT(*) FROM {marked}", construct, HOSPITAL)
+
+
 #: What the parser would pass over.
 PASSED_OVER = [
     "SELECT ¶AS COUNT(*) FROM labs",
     "SELECT ¶, COUNT(*) FROM labs",
+    "SELECT COUNT(*)¶, FROM labs",
+    "SELECT COUNT(*)¶,, SUM(value) FROM labs",
+    "SELECT COUNT(*) FROM labs GROUP BY male¶,",
+    "SELECT SUM(value¶,) FROM labs",
+    f"{COUNT} WHERE value IN (1¶, )",
     "SELECT COUNT(*) AS ¶1 FROM labs",
     "SELECT COUNT(*) AS ¶>= FROM labs",
     "SELECT COUNT(*) FROM ¶. labs",
@@ -64,7 +87,6 @@ HARMLESS = {
     "SELECT n: COUNT(*) FROM labs",
     f"{COUNT} WHERE value = 1 -- AND male",
     f"{COUNT} WHERE value\u00a0= 1",
-    f"{COUNT} WHERE value = +5",
     "SELECT COUNT(*) FROM labſ",
     "SELECT\u3000COUNT(*) FROM labs",
     "SELECT ALL COUNT(*) FROM labs",
@@ -72,12 +94,21 @@ HARMLESS = {
     "SELECT COUNT(*) FROM labs *",
     *(text.replace("¶", "") for text in PASSED_OVER),
     "SELECT COUNT(*) /*+ hint */ FROM labs",
-    'SELECT COUNT(*) AS "n\u202e" FROM labs',
-    'SELECT COUNT(*) AS "\ud800" FROM labs',
+    # A function's name in quotes, and others that mean what they say.
+    'SELECT "COUNT"(*) FROM labs',
+    'SELECT "SUM"(value) FROM labs',
+    'SELECT SUM("ABS"(value)) FROM labs',
+    "SELECT COUNT(*) FROM labs GROUP BY test,",
+    "SELECT COUNT(*) FROM labs GROUP BY test,,male",
+    "SELECT SUM(CASE WHEN male 1 ELSE 0 END) FROM labs",
+    "SELECT SUM(@value) FROM labs",
+    "SELECT SUM(value /* c */) FROM labs",
+    "SELECT SUM(value\u00a0+ 1) FROM labs",
 }
 MARKED = [
     *PASSED_OVER,
-    *(marked for marked, _ in WHOLE),
+    *(marked for marked, _ in WHOLE + ITEMS + KEYS),
+    *(f"SELECT SUM({marked}) FROM labs" for marked, _ in EXPRESSIONS),
     *(f"{COUNT} WHERE {marked}" for marked, _ in CONDITIONS),
 ]
 
@@ -87,7 +118,7 @@ def test_the_tree_refuses_by_itself(marked: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("interlace.query.parse.screened", lambda *_: [])
     text = marked.replace("¶", "")
     if text in HARMLESS:
-        assert parse(text, CLINIC).text.startswith("SELECT COUNT(*)")
+        assert parse(text, CLINIC).text.startswith(("SELECT COUNT(*)", "SELECT SUM("))
     else:
         with pytest.raises(QueryRefused):
             parse(text, CLINIC)
@@ -103,6 +134,14 @@ def test_a_query_may_be_only_so_long_and_so_deep() -> None:
     for opened in ("(", "NOT ", "- "):
         with pytest.raises(QueryRefused, match="nesting"):
             parse(f"{COUNT} WHERE {opened * (DEEPEST + 1)}male{')' * (DEEPEST + 1)}", CLINIC)
+    for opened, closed in (("CASE WHEN male THEN ", " ELSE 1 END"), ("ABS(", ")"), ("- ", "")):
+        deep = f"{COUNT} WHERE {opened * DEEPEST}value{closed * DEEPEST} = 1"
+        assert parse(deep, CLINIC).text.endswith(" = 1")
+        with pytest.raises(QueryRefused, match="nesting"):
+            parse(deep.replace("value", f"{opened}value{closed}"), CLINIC)
+    chain = " + ".join(["age"] * (MOST_OPERATORS + 1))
+    assert parse(f"SELECT SUM({chain}) FROM people", CLINIC).text.count("+") == MOST_OPERATORS
+    _check(f"SELECT SUM({chain} ¶+ age) FROM people", "length")
     with pytest.raises(QueryRefused, match="words"):
         parse(f"{COUNT} WHERE value IN ({'1,' * (MOST_TOKENS // 2)}1)", CLINIC)
 
@@ -112,7 +151,7 @@ def test_a_long_chain_is_not_deep() -> None:
     assert plan == parse(f"{COUNT} WHERE value < 7", CLINIC)
 
 
-@pytest.mark.parametrize("words", ["+", "GROUP BY", "LIMIT", "LEFT", "IS", "NULL", "CASE", "["])
+@pytest.mark.parametrize("words", ["/", "ORDER BY", "LIMIT", "LEFT", "IS", "NULL", "CASE", "["])
 def test_a_declared_name_opens_no_door(words: str) -> None:
     # The first look lets declared names pass as words: the tree must still refuse their syntax.
     table = Table("labs", {"value": Integer(0, 9), words: Integer(0, 9)})
@@ -134,7 +173,7 @@ def test_a_declared_name_opens_no_door(words: str) -> None:
 def test_a_refusal_tells_what_is_allowed_and_nothing_of_the_parser() -> None:
     refusal = _check(f"{COUNT} WHERE value = ¶= 7", "syntax")
     assert str(refusal).startswith("syntax at line 1, column 41")
-    assert "SELECT COUNT(*) | COUNT(DISTINCT unit) | SUM(column)" in str(refusal)
+    assert "the allowed form is SELECT aggregate [AS name], ... FROM table" in str(refusal)
     assert refusal.__cause__ is None
     assert refusal.__suppress_context__
 
@@ -148,16 +187,27 @@ def test_text_only() -> None:
 @pytest.mark.parametrize(
     ("sql", "hint"),
     [
-        ("SELECT AVG(value) FROM labs", "ask SUM(column) and COUNT(*), two queries, and divide"),
-        ("SELECT MAX(value) FROM labs", "COUNT(*) with WHERE column <= bound"),
-        ("SELECT test FROM labs", "rows are never shown; the allowed form is SELECT COUNT(*)"),
+        ("SELECT MAX(value) FROM labs", "ask for QUANTILE(e, 0.05) or QUANTILE(e, 0.95)"),
+        ("SELECT MEAN(value) FROM labs", "write AVG(e)"),
+        ("SELECT test FROM labs", "rows are never shown: it must stand in GROUP BY"),
         ("SELECT * FROM labs", "rows are never shown"),
         ("SELECT COUNT(value) FROM labs", "nothing is missing in a registered table: COUNT(*)"),
-        ("SELECT COUNT(*) / 2 FROM labs", "calculate with the answers"),
-        ("SELECT COUNT(*) FROM labs GROUP BY test", "one query for each group"),
-        ("SELECT COUNT(*) FROM labs JOIN people USING (id)", "query the tables one by one"),
-        ("SELECT COUNT(*) FROM labs, people", "query the tables one by one"),
-        ("SELECT COUNT(*) FROM labs l", "named alone or after its table's own name"),
+        ("SELECT COUNT(*) / 2 FROM labs", "divide the answers"),
+        ("SELECT SUM(COUNT(*)) FROM labs", "an aggregate stands alone in SELECT"),
+        ("SELECT SUM(DISTINCT value) FROM labs", "only COUNT(DISTINCT unit) takes it"),
+        ("SELECT SUM(huge) FROM labs", "CLAMP the expression or the aggregate"),
+        ("SELECT QUANTILE(huge, 0.5) FROM labs", "QUANTILE(BUCKET(e, width), share)"),
+        ("SELECT COUNT(*) FROM labs GROUP BY huge", "put it into a BUCKET, or list its values"),
+        ("SELECT COUNT(*) FROM labs GROUP BY value, seen", "group by fewer keys, or by wider"),
+        ("SELECT SUM(CASE WHEN male THEN 1 END) FROM labs", "ELSE 0"),
+        ("SELECT SUM(CASE value WHEN 1 THEN 2 ELSE 3 END) FROM labs", "CASE WHEN column = 1 THEN"),
+        (
+            "SELECT COUNT(*) FROM labs, people",
+            "tables of units are joined on the unit, USING (unit)",
+        ),
+        ("SELECT COUNT(*) FROM labs LEFT JOIN people USING (id)", "joins are inner"),
+        (f"{COUNT} ORDER BY 1", "rows come in the public order of their keys"),
+        (f"{COUNT} HAVING COUNT(*) > 5", "every public group has a row"),
         (f'{COUNT} WHERE test = "hdl"', "text stands in single quotes"),
         (f"{COUNT} WHERE test = hdl", "text stands in single quotes"),
         (f"{COUNT} WHERE male IS TRUE", "write column, or column = TRUE"),
@@ -174,7 +224,10 @@ def test_text_only() -> None:
         (f"{COUNT} WHERE male && male", "write AND"),
         (f"{COUNT} WHERE value = ?", "write the constant itself"),
         (f"{COUNT} WHERE seen > CURRENT_DATE", "write the date that you mean"),
-        (f"{COUNT} WHERE year(seen) = 2020", "column BETWEEN DATE '2024-01-01'"),
+        (f"{COUNT} WHERE week(seen) = 7", "is made of columns and constants by"),
+        (f"{COUNT} WHERE round(value) = 7", "write BUCKET(e, width)"),
+        (f"{COUNT} WHERE male = TRUE = TRUE", "put that in parentheses"),
+        (f"{COUNT} WHERE test < 'hdl'", "use =, <> or IN"),
     ],
 )
 def test_a_refusal_tells_what_to_write_instead(sql: str, hint: str) -> None:
@@ -184,4 +237,6 @@ def test_a_refusal_tells_what_to_write_instead(sql: str, hint: str) -> None:
 
 
 def test_the_corpus_is_large_and_names_nothing_twice() -> None:
-    assert len(set(MARKED)) == len(MARKED) >= 350
+    joined = [marked for marked, _ in JOINS]
+    assert len(set(MARKED)) == len(MARKED) >= 500
+    assert len(set(joined)) == len(joined) >= 30

@@ -24,6 +24,9 @@ JOINS = (
 ARITHMETIC = frozenset({"/", "//", "%", "^", "**", "||", "&", "|", "~", "<<", ">>"})
 SINGLE_QUOTES = "text stands in single quotes: column = 'text'; double quotes are for names"
 
+_AGGREGATES = (
+    "the aggregates are COUNT(*), COUNT(DISTINCT unit), SUM, AVG, VAR_POP, STDDEV_POP and QUANTILE"
+)
 ALONE = (
     "an aggregate stands alone in SELECT: aggregates do not nest, and conditions and expressions "
     "are of one row"
@@ -49,6 +52,8 @@ _QUANTILE = "write QUANTILE(e, share), with a share between 0 and 1"
 #: What to do instead of a construct.
 ADVICE = {
     "HAVING": f"every public group has a row: choose among them afterwards; {CONDITION}",
+    "FILTER": "put the condition into the expression: SUM(CASE WHEN condition THEN e ELSE 0 END)",
+    "EXISTS": f"queries that look at other rows are refused; {CONDITION}",
     "OVER": f"windows mix units; the allowed form is {FORM}",
     ";": "ask one statement at a time",
     "EXPLAIN": "ask for the explanation by explain, of a centre or in the shell",
@@ -79,6 +84,8 @@ ADVICE = {
     **dict.fromkeys(("LIKE", "ILIKE", "SIMILAR TO", "GLOB", "~~"), _NO_PATTERN),
     **dict.fromkeys(("LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER"), _INNER_ONLY),
     **dict.fromkeys(("ASOF", "SEMI", "ANTI", "UNION", "EXCEPT", "INTERSECT", "WITH"), _INNER_ONLY),
+    **dict.fromkeys(("LATERAL", "UNNEST", "PIVOT", "UNPIVOT", "POSITIONAL"), _INNER_ONLY),
+    **dict.fromkeys(("ROLLUP", "CUBE", "GROUPING SETS"), "ask for each grouping by itself"),
     **dict.fromkeys(("?", "$", ":", "@"), _NO_PARAMETER),
     **dict.fromkeys(("CURRENT_DATE", "function NOW", "function TODAY"), _NO_CLOCK),
     **dict.fromkeys(("function MIN", "function MAX"), _EXTREME),
@@ -100,4 +107,6 @@ def advice_for(construct: str) -> str:
     'rows come in the public order of their keys; leave it out'
     """
     general = f"is not allowed; the allowed form is {FORM}, where {CONDITION}"
+    if construct.startswith("function "):
+        general = f"is not known here; {EXPRESSION}; {_AGGREGATES}"
     return ADVICE.get(construct, general)

@@ -17,7 +17,7 @@ from interlace.query.predicates import Predicate
 from interlace.query.scope import Scope
 from interlace.query.terms import Literal, Ref, Term, TermError, Truth, is_number
 from interlace.query.tree import construct_of
-from interlace.query.values import Constant, MismatchError, day_number
+from interlace.query.values import Constant, MismatchError, day_number, read_day
 
 _ARITHMETIC: dict[type[exp.Expr], Callable[[Term, Term], Term]] = {
     exp.Add: making.plus,
@@ -184,7 +184,10 @@ class Expressions:
 
     def _branch(self, value: Constant, day: bool, node: exp.Expr) -> Term:
         if day and isinstance(value, str):
-            return Literal(int(Day("0001-01-01", "9999-12-31").place(value)), Day(value, value))
+            found = read_day(value)
+            if found is None:
+                raise self._source.refuse(node, "CASE", "mixes days with a text that is no day")
+            return Literal(day_number(found), Day(found, found))
         return self.literal(value, node)
 
     def _of_day(self, node: exp.Expr) -> Term:

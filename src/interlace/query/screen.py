@@ -99,6 +99,7 @@ def screened(text: str, names: Collection[str]) -> list[Token]:
         raise _refusal(text, tokens[-1:])
     if tokens[-1].token_type == TokenType.COMMA:
         raise QueryRefused("syntax", _NOTHING_FOLLOWS, position(text, tokens[-1].start))
+    _check_whole(text, tokens)
     return tokens
 
 
@@ -114,6 +115,19 @@ def _check_words(text: str, tokens: list[Token], folded: set[str]) -> None:
             _check_function(text, token)
         if following is not None:
             _check_pair(text, token, following)
+
+
+def _check_whole(text: str, tokens: list[Token]) -> None:
+    """That no word is missing without which the parser does."""
+    waiting: list[Token] = []
+    for token in tokens:
+        if token.token_type == TokenType.WHEN:
+            waiting.append(token)
+        elif token.token_type == TokenType.THEN and waiting:
+            waiting.pop()
+    missing = waiting[:1] or [tokens[-1]] * (tokens[-1].token_type == TokenType.ALIAS)
+    for token in missing:
+        raise QueryRefused("syntax", f"the allowed form is {FORM}", position(text, token.start))
 
 
 def _opens(token: Token | None) -> bool:
@@ -138,7 +152,8 @@ def _check_pair(text: str, token: Token, following: Token) -> None:
     ):  # 0x1F and 12abc: SQL would take the name for an alias
         raise QueryRefused("number", "write it out in decimal digits", position(text, token.start))
     unnamed = kinds[0] == TokenType.ALIAS and kinds[1] not in _NAMES
-    if kinds in _PASSED_OVER or (unnamed and not following.text.isidentifier()):
+    unlisted = kinds[0] == TokenType.USING and not _opens(following)
+    if kinds in _PASSED_OVER or unlisted or (unnamed and not following.text.isidentifier()):
         spare = kinds[0] == TokenType.COMMA
         reason = _NOTHING_FOLLOWS if spare else f"the allowed form is {FORM}"
         place = token.start if spare else following.start

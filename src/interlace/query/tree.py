@@ -29,6 +29,8 @@ _CONSTRUCTS: dict[type[Expr], str] = {
     exp.Column: "column",
     exp.Star: "*",
     exp.Tuple: "list",
+    exp.Case: "CASE",
+    exp.TimestampTrunc: "DATE_TRUNC",
     exp.IgnoreNulls: "IGNORE NULLS",
     exp.RespectNulls: "RESPECT NULLS",
 }
@@ -49,6 +51,7 @@ _ARGUMENTS: dict[tuple[type[Expr], str], str] = {
     (exp.Table, "db"): "qualified table",
     (exp.Table, "catalog"): "qualified table",
     (exp.Column, "db"): "qualified column",
+    (exp.Case, "this"): "CASE with a value",
     (exp.Between, "symmetric"): "BETWEEN SYMMETRIC",
     (exp.In, "query"): "subquery",
     (exp.In, "field"): "IN without parentheses",
