@@ -79,6 +79,7 @@ SELECT SUM(CASE WHEN value > price * 50 THEN TRUE ELSE FALSE END) AS s FROM labs
 SELECT SUM(CASE WHEN value > 100 AND NOT urgent OR lab = 'it''s' THEN 1 ELSE 0 END) AS s FROM labs
 SELECT SUM(YEAR(taken)) AS y, SUM(MONTH(taken)) AS m, SUM(DAY(taken)) AS d FROM labs
 SELECT SUM(QUARTER(taken)) AS q, SUM(ISODOW(taken)) AS w FROM labs
+SELECT SUM(ISODOW(DATE '2024-01-07') + QUARTER(DATE '2024-10-01') * 10 + DAY(DATE '2024-02-29')) AS s FROM labs
 SELECT SUM(EXTRACT(month FROM taken)) AS m, SUM(DATE_PART('isodow', taken)) AS w FROM labs
 SELECT SUM(EXTRACT(YEAR FROM born)) AS y, AVG(YEAR(born)) AS m FROM people
 SELECT SUM(taken - DATE '2023-11-05') AS s, AVG(taken - DATE '2024-01-01') AS m FROM labs
