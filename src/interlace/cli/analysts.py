@@ -57,6 +57,24 @@ def hunt(sieve: Session, gauge: Session, threshold: int) -> Script:
                 yield Ask(gauge, f"SELECT COUNT(DISTINCT id) {rows} AND days < 0")
 
 
+#: People by age and sex, and how heavy they are; a weight of 0 was not measured.
+BY_AGE = (
+    "SELECT BUCKET(age, 20) AS age_from, male, COUNT(*) AS people, AVG(weight) AS kg "
+    "FROM people WHERE weight > 0 GROUP BY age_from, male"
+)
+#: Who of the older got which diagnosis, over two tables.
+DIAGNOSES = (
+    "SELECT event, COUNT(DISTINCT id) AS people FROM events JOIN people USING (id) "
+    "WHERE age >= 65 GROUP BY event"
+)
+
+
+def tables(session: Session) -> Script:
+    """Two tables, each of them one answer."""
+    yield Ask(session, BY_AGE)
+    yield Ask(session, DIAGNOSES)
+
+
 def median_age(counter: Session) -> Script:
     """Bisection: each bound depends on the noisy count before."""
     everyone = yield Ask(counter, "SELECT COUNT(*) FROM people")

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from rich.console import Console
@@ -71,6 +72,8 @@ class Stage:
                 f"      → [bold green]{_shown(answer)}[/]  [dim]cost 0[/]",
                 highlight=False,
             )
+            if len(answer.rows) > 1:
+                self.console.print(indent(str(answer), 8 * " "), style="green", highlight=False)
         return answer
 
     def play(self, scripts: Iterable[Script]) -> None:
@@ -99,7 +102,7 @@ def _next(script: Script, answer: Answer | None) -> Ask | None:
 def _shown(answer: Answer) -> str:
     if isinstance(answer.value, bool):
         return "yes" if answer.value else "no"
-    return str(answer)
+    return f"{len(answer.rows)} rows" if len(answer.rows) > 1 else str(answer)
 
 
 def run(folder: Path | None) -> None:
@@ -115,6 +118,7 @@ def run(folder: Path | None) -> None:
         _register(centre, console)
         ada, ben = _accounts(centre, stage)
         _acts(stage, ada, ben)
+        _tables(stage, ada)
         _guarantees(centre, stage)
         _second_process(centre, folder, stage)
         _refusals(stage, ada, ben)
@@ -163,7 +167,7 @@ def _accounts(centre: Centre, stage: Stage) -> tuple[Account, Account]:
         "Two quotas, fixed before any answer",
         "ada's is in zero-concentrated DP, ben's in (epsilon, delta).",
     )
-    ada = centre.account("ada", quota=il.ZCDP(0.1))
+    ada = centre.account("ada", quota=il.ZCDP(0.12))
     ben = centre.account("ben", quota=il.ApproxDP(1, 1e-7))
     for account in (ada, ben):
         stage.console.print(
@@ -210,6 +214,17 @@ def _acts(stage: Stage, ada: Account, ben: Account) -> None:
             analysts.mean_weight(gauge),
         ]
     )
+
+
+def _tables(stage: Stage, ada: Account) -> None:
+    stage.act(
+        "Act 3: whole tables, in one answer",
+        "A row for every public group, also where nobody is in it; an average is made of a noisy sum "
+        "and a noisy count. What it will cost and how exact it will be is known beforehand.",
+    )
+    table = stage.open(ada, "tables", il.mechanisms.Gaussian(rho=0.01, answers=2))
+    stage.console.print(str(table.explain(analysts.BY_AGE)), style="dim", highlight=False)
+    stage.play([analysts.tables(table)])
 
 
 def _guarantees(centre: Centre, stage: Stage) -> None:
