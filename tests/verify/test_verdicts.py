@@ -260,4 +260,4 @@ def test_a_question_has_one_form() -> None:
     with pytest.raises(ParameterError, match=r"^values: "):
         Question(0, 1, at_least=1, guess=2)
     with pytest.raises(ParameterError, match=r"^zero: "):
-        Question(2**63, 1)
+        Question(2**70 + 1, 1)
