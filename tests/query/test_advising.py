@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from interlace.query.advising import advice_on, facts_of
 from interlace.query.columns import Boolean, Category, Day, Decimal, Integer
+from interlace.query.declarations.advising import advice_on, facts_of
 from interlace.query.schema import Dataset, KeySet, Table
 
 LABS = Table(

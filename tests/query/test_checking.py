@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, ParameterError
-from interlace.query.checking import WHY, check_declaration, lines_of
-from interlace.query.declaration import parse_declaration
+from interlace.query.declarations.checking import WHY, check_declaration, lines_of
+from interlace.query.declarations.reading import parse_declaration
+from interlace.query.declarations.writing import declaration_text
 from interlace.query.schema import Dataset
-from interlace.query.writing import declaration_text
 from tests.effort import examples
 from tests.query.declarations import datasets
 

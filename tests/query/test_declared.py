@@ -12,7 +12,7 @@ import pytest
 
 from interlace.core.errors import DataError, ParameterError
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
-from interlace.query.declaration import parse_declaration, read_declaration
+from interlace.query.declarations.reading import parse_declaration, read_declaration
 from interlace.query.schema import COLUMN_TYPES, Dataset, KeySet, PublicTable, Table
 from tests.query.support import CLINIC
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, ParameterError
-from interlace.query.checking import check_declaration
-from interlace.query.drafting import draft
-from interlace.query.found import Field, Found, field_of, header_of, tables_of
+from interlace.query.declarations.checking import check_declaration
+from interlace.query.declarations.drafting import draft
+from interlace.query.declarations.source_schema import Field, Found, field_of, header_of, tables_of
 from tests.effort import examples
 from tests.query.declarations import NAMES
 

@@ -26,7 +26,7 @@ from interlace.query.columns import Integer
 from interlace.query.parse import parse
 from interlace.query.plan import Plan
 from interlace.query.schema import Dataset, Table
-from interlace.query.screen import DEEPEST, LONGEST_TEXT, MOST_TOKENS
+from interlace.query.parsing.screen import DEEPEST, LONGEST_TEXT, MOST_TOKENS
 from tests.effort import examples
 from tests.query import grammar
 from tests.query.corpus import CONDITIONS, WHOLE

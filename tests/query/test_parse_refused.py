@@ -9,8 +9,8 @@ import pytest
 from interlace.core.errors import QueryRefused
 from interlace.query.columns import Integer
 from interlace.query.parse import parse
+from interlace.query.parsing.screen import DEEPEST, LONGEST_TEXT, MOST_OPERATORS, MOST_TOKENS
 from interlace.query.schema import Dataset, Table
-from interlace.query.screen import DEEPEST, LONGEST_TEXT, MOST_OPERATORS, MOST_TOKENS
 from tests.query.corpus import CONDITIONS, WHOLE
 from tests.query.corpus_expressions import EXPRESSIONS
 from tests.query.corpus_groups import ITEMS, JOINS, KEYS

@@ -7,9 +7,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.query.declaration import parse_declaration
+from interlace.query.declarations.reading import parse_declaration
+from interlace.query.declarations.writing import declaration_text
 from interlace.query.schema import Dataset
-from interlace.query.writing import declaration_text
 from tests.effort import examples
 from tests.query.declarations import NAMES, datasets
 

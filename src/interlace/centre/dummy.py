@@ -18,9 +18,9 @@ from interlace.core.errors import ParameterError
 from interlace.core.exact import natural
 from interlace.engines.duckdb.parquet import write_parquet
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal
-from interlace.query.dummy import Values, dummy_tables
+from interlace.query.declarations.dummy import Values, dummy_tables
+from interlace.query.declarations.writing import declaration_text
 from interlace.query.schema import Columns, Dataset
-from interlace.query.writing import declaration_text
 
 if TYPE_CHECKING:
     from interlace.centre.centre import Centre

@@ -11,7 +11,7 @@ from interlace.core.errors import ParameterError
 from interlace.engines.base import Report
 from interlace.engines.duckdb.sources import Source
 from interlace.query.columns import Column
-from interlace.query.declaration import read_declaration
+from interlace.query.declarations.reading import read_declaration
 from interlace.query.schema import Dataset, KeySet, Table
 
 

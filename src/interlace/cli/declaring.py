@@ -18,10 +18,10 @@ from rich.table import Table
 from interlace.centre.described import domain_of, misfit_of, missing_of
 from interlace.core.errors import DataError, ParameterError
 from interlace.engines.duckdb.parquet import parquet_schema
-from interlace.query.advising import ColumnFacts, TableFacts, advice_on, facts_of
-from interlace.query.checking import Problem, check_declaration
-from interlace.query.drafting import draft
-from interlace.query.found import Found, field_of, header_of, tables_of
+from interlace.query.declarations.advising import ColumnFacts, TableFacts, advice_on, facts_of
+from interlace.query.declarations.checking import Problem, check_declaration
+from interlace.query.declarations.drafting import draft
+from interlace.query.declarations.source_schema import Found, field_of, header_of, tables_of
 from interlace.query.schema import Dataset
 
 #: A first line that is longer names no columns.

@@ -9,7 +9,7 @@ import click
 
 from interlace.cli.target import read_target
 from interlace.core.mechanisms.codec import Served
-from interlace.query.declaration import read_declaration
+from interlace.query.declarations.reading import read_declaration
 from interlace.query.explain import EXAMPLES
 from interlace.query.explain import explain as explained
 

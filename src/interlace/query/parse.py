@@ -16,19 +16,19 @@ from sqlglot import parse as sqlglot_parse
 from sqlglot.errors import ParseError
 
 from interlace.core.errors import ParameterError, QueryRefused
-from interlace.query.advice import CONDITION, FORM
-from interlace.query.aggregates import Aggregates
-from interlace.query.conditions import Conditions
 from interlace.query.keys import MOST_KEYS, Key, public_codes
 from interlace.query.names import checked_name, folded
+from interlace.query.parsing.advice import CONDITION, FORM
+from interlace.query.parsing.aggregates import Aggregates
+from interlace.query.parsing.conditions import Conditions
+from interlace.query.parsing.scope import Scope
+from interlace.query.parsing.screen import DIALECT, position, screened
+from interlace.query.parsing.tree import Source, construct_of
 from interlace.query.plan import LARGEST_SENSITIVITY, Item, Plan
 from interlace.query.predicates import Always, Predicate
 from interlace.query.schema import Dataset, PublicTable, Table
-from interlace.query.scope import Scope
-from interlace.query.screen import DIALECT, position, screened
 from interlace.query.terms import Literal, Ref, Term
 from interlace.query.text import Writer
-from interlace.query.tree import Source, construct_of
 from interlace.query.values import normalised
 
 

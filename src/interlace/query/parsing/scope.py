@@ -13,12 +13,12 @@ from sqlglot import expressions as exp
 
 from interlace.core.errors import QueryRefused
 from interlace.query import names
-from interlace.query.advice import FORM, JOINS
 from interlace.query.columns import Category, Column, Decimal, Integer
 from interlace.query.joins import Joined, Lookup
+from interlace.query.parsing.advice import FORM, JOINS
+from interlace.query.parsing.tree import Source, construct_of
 from interlace.query.schema import Dataset, PublicTable, Table
 from interlace.query.terms import Ref
-from interlace.query.tree import Source, construct_of
 
 Side = tuple[int, str | None]
 """The place of a table in FROM and one of its columns; None is its unit."""

@@ -10,13 +10,13 @@ from sqlglot import expressions as exp
 
 from interlace.core.errors import ParameterError, QueryRefused
 from interlace.query import days, making
-from interlace.query.advice import ADVICE, ALONE, EXPRESSION, SINGLE_QUOTES, advice_for
 from interlace.query.columns import Boolean, Category, Column, Day
-from interlace.query.constants import constant
-from interlace.query.predicates import Predicate
-from interlace.query.scope import Scope
+from interlace.query.parsing.advice import ADVICE, ALONE, EXPRESSION, SINGLE_QUOTES, advice_for
+from interlace.query.parsing.constants import constant
+from interlace.query.parsing.scope import Scope
+from interlace.query.parsing.tree import construct_of
+from interlace.query.predicates import Always, Predicate
 from interlace.query.terms import Literal, Ref, Term, TermError, Truth, is_number
-from interlace.query.tree import construct_of
 from interlace.query.values import Constant, MismatchError, day_number, read_day
 
 _ARITHMETIC: dict[type[exp.Expr], Callable[[Term, Term], Term]] = {
@@ -109,7 +109,8 @@ class Expressions:
             self._source.expect(node, exp.Abs, "this")
             return making.absolute(self.number(node.this))
         if kind in CONDITIONS:
-            return Truth(self._condition(node))
+            found = self._condition(node)
+            return found.value if isinstance(found, Always) else Truth(found)
         return self._of_day(node)
 
     def _column(self, node: exp.Expr) -> Term:

@@ -9,13 +9,13 @@ from fractions import Fraction
 from sqlglot import expressions as exp
 
 from interlace.query import making, predicates
-from interlace.query.advice import CONDITION
 from interlace.query.columns import Boolean, Category, Column, Day, Integer
-from interlace.query.expressions import CONDITIONS, Expressions, named, titled
+from interlace.query.parsing.advice import CONDITION
+from interlace.query.parsing.expressions import CONDITIONS, Expressions, named, titled
+from interlace.query.parsing.scope import Scope, listing, same_codes
+from interlace.query.parsing.tree import construct_of
 from interlace.query.predicates import Always, Predicate, Ranges
-from interlace.query.scope import Scope, listing, same_codes
 from interlace.query.terms import Difference, Ref, Term, TermError, is_number
-from interlace.query.tree import construct_of
 from interlace.query.values import Constant, MismatchError
 
 _OPERATORS: dict[type[exp.Expr], str] = {

@@ -1,6 +1,6 @@
 """What a declaration in TOML lacks, all of it at once, and why each part of it matters.
 
-It reads as ``declaration`` does, which stops at the first problem. Knows the text alone: opens
+It reads as ``reading`` does, which stops at the first problem. Knows the text alone: opens
 no source, sees no data.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from interlace.core.errors import DataError, ParameterError
 from interlace.query.columns import Boolean, Column
-from interlace.query.declaration import Declaration, parse_declaration
+from interlace.query.declarations.reading import Declaration, parse_declaration
 from interlace.query.names import checked_name, folded
 from interlace.query.schema import COLUMN_TYPES, KeySet, PublicTable, Table
 

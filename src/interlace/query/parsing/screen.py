@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from sqlglot import Token, TokenType, tokenize
 
 from interlace.core.errors import QueryRefused
-from interlace.query.advice import ADVICE, ARITHMETIC, FORM, advice_for
+from interlace.query.parsing.advice import ADVICE, ARITHMETIC, FORM, advice_for
 
 DIALECT = "duckdb"
 LONGEST_TEXT = 20_000

@@ -12,18 +12,18 @@ from fractions import Fraction
 from sqlglot import expressions as exp
 
 from interlace.query import estimates, making
-from interlace.query.advice import advice_for
 from interlace.query.columns import Boolean, Day
 from interlace.query.estimates import Mean
-from interlace.query.expressions import Expressions, named, titled
 from interlace.query.keys import Key, key_limit, public_codes
+from interlace.query.parsing.advice import advice_for
+from interlace.query.parsing.expressions import Expressions, named, titled
+from interlace.query.parsing.scope import Scope
+from interlace.query.parsing.tree import construct_of
 from interlace.query.parts import Kind, Part, part
 from interlace.query.plan import Item
 from interlace.query.predicates import Predicate
-from interlace.query.scope import Scope
 from interlace.query.terms import Ref, Rounded, Term, is_number
 from interlace.query.text import Writer
-from interlace.query.tree import construct_of
 
 #: A histogram for a quantile has at most so many cells.
 MOST_VALUES = 1_024

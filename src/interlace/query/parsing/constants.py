@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sqlglot import expressions as exp
 
-from interlace.query.tree import Source
+from interlace.query.parsing.tree import Source
 from interlace.query.values import Constant, read_day
 
 _NUMBER = re.compile(r"(\d{1,60}(\.\d{0,60})?|\.\d{1,60})([eE][+-]?\d{1,2})?", re.ASCII)

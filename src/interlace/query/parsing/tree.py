@@ -11,8 +11,8 @@ from sqlglot import expressions as exp
 from sqlglot.expressions import Expr
 
 from interlace.core.errors import QueryRefused
-from interlace.query.advice import FORM, advice_for
-from interlace.query.screen import position
+from interlace.query.parsing.advice import FORM, advice_for
+from interlace.query.parsing.screen import position
 
 _CONSTRUCTS: dict[type[Expr], str] = {
     exp.Select: "subquery",

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from interlace.core.errors import ParameterError
-from interlace.query.found import Field, Found
+from interlace.query.declarations.source_schema import Field, Found
+from interlace.query.declarations.writing import quoted
 from interlace.query.names import check_distinct, checked_name, folded
 from interlace.query.values import check_member
-from interlace.query.writing import quoted
 
 _HEAD = """\
 # A draft, made from a schema: names and types of columns. No data was read for it.
