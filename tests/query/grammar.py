@@ -86,7 +86,7 @@ def subset(draw: st.DrawFn) -> str:
     )
     counts = ["COUNT(*)", "count ( * )", "COUNT(DISTINCT id)", f'COUNT(DISTINCT {table}."id")']
     number = draw(st.sampled_from([*counts, *map("SUM({})".format, sums), f"sum({sums[0]})"]))
-    alias = draw(st.sampled_from(["", "", "AS n", "n", '"the count"', "AS " + table]))
+    alias = draw(st.sampled_from(["", "", "AS n", "n", '"theCount"', "AS " + table]))
     named = draw(st.sampled_from([table, table.upper(), f'"{table}"']))
     where = draw(st.sampled_from(["", "WHERE "])) and f"WHERE {draw(_conditions(columns))}"
     end = draw(st.sampled_from(["", ";"]))
@@ -274,7 +274,8 @@ _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[\w.]+|<=|>=|<>|!=|==|\S""")
 _LANGUAGE = """
     SELECT COUNT SUM ( ) ( ) * , . ; FROM WHERE labs people value test male price seen date age id
     huge AND OR NOT NOT IN BETWEEN = <> < >= == - DISTINCT AS DATE TRUE FALSE 0 1 2.5 1e1 'hdl'
-    '2020-01-02' "labs" "value" "id" "case.id" labs. n
+    '2020-01-02' "labs" "value" "id" "case.id" labs. n + CASE WHEN THEN ELSE END JOIN USING ON GROUP
+    BY SUM( ABS( CLAMP( YEAR( BUCKET( k0 k1 n0 p.
 """
 
 

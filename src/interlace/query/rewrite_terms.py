@@ -70,6 +70,11 @@ class Terms:
 
     def term(self, term: Term) -> exp.Expr:
         """The code of a term, never NULL."""
+        lower, upper = term.kind.codes
+        if lower == upper:
+            # Engines multiply the constants of a chain before anything else: 0 * a * b would
+            # overflow where a * b does, which no term that can be other than 0 lets happen.
+            return long(integer(lower))
         match term:
             case Ref(table, name):
                 return column(self._names.tables[table], self._names.columns[table, name])
@@ -134,10 +139,16 @@ def _floored(code: exp.Expr, width: int, base: int) -> exp.Expr:
     """base + k * width at most the code. Counted from ``base``, which no code is below: what the
     quotient of a negative number is differs from engine to engine. The code is written once:
     buckets nest."""
-    from_base = exp.Sub(this=exp.paren(code, copy=False), expression=long(integer(base)))
-    whole = exp.IntDiv(this=exp.paren(from_base, copy=False), expression=long(integer(width)))
-    steps = exp.Mul(this=long(exp.paren(whole, copy=False)), expression=long(integer(width)))
+    from_base = exp.paren(exp.Sub(this=_single(code), expression=long(integer(base))), copy=False)
+    whole = exp.IntDiv(this=from_base, expression=long(integer(width)))
+    steps = exp.Mul(this=whole, expression=long(integer(width)))
     return exp.paren(exp.Add(this=steps, expression=long(integer(base))), copy=False)
+
+
+def _single(code: exp.Expr) -> exp.Expr:
+    """In parentheses, if it needs any: what is written nests four nodes less deep."""
+    alone = isinstance(code, exp.Column | exp.Paren | exp.Cast | exp.Func)
+    return code if alone else exp.paren(code, copy=False)
 
 
 def _nearest(code: exp.Expr, factor: int, base: int) -> exp.Expr:
