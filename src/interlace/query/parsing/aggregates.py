@@ -22,7 +22,7 @@ from interlace.query.parsing.tree import construct_of
 from interlace.query.parts import Kind, Part, part
 from interlace.query.plan import Item
 from interlace.query.predicates import Predicate
-from interlace.query.terms import Ref, Rounded, Term, is_number
+from interlace.query.terms import Ref, Rounded, Term, TermError, is_number
 from interlace.query.text import Writer
 
 #: A histogram for a quantile has at most so many cells.
@@ -126,7 +126,10 @@ class Aggregates:
         # What is cut off here lies far below the noise of so large squares.
         coarse = making.rounded(term, math.isqrt(_LARGEST_SQUARES // self._scope.joined.rows))
         factor = coarse.factor if isinstance(coarse, Rounded) else 1
-        squares = self._part("sum", making.times(coarse, coarse))
+        try:
+            squares = self._part("sum", making.times(coarse, coarse))
+        except TermError as error:
+            raise self._source.refuse(of, f"square in {called}", str(error)) from None
         mean = self._mean_of(term, "")
         column = estimates.Spread(name or _plain(text), squares, factor, mean, sample, root)
         return Item(text, column)
