@@ -81,7 +81,10 @@ def _statement(
 ) -> str:
     names = Names.of(plan.dataset, plan.joined)
     terms = Terms(names)
-    groups = [exp.alias_(terms.term(key.term), f"g{i}", quoted=True) for i, key in enumerate(keys)]
+    groups = [
+        exp.alias_(terms.term(key.term), f"g{i}", quoted=True, copy=False)
+        for i, key in enumerate(keys)
+    ]
     rows = _rows(plan, names, terms, parts[0], catalog)
     single = plan.joined.rows == 1
     if single and not any(part.clamp for part in parts):
@@ -90,7 +93,10 @@ def _statement(
     if not any(part.per_unit for part in parts):
         numbers = [_added(terms, part) for part in parts]
         return _grouped(rows.select(*groups, *numbers, copy=False), len(keys)).sql(dialect)
-    named = [exp.alias_(_added(terms, part), f"a{i}", quoted=True) for i, part in enumerate(parts)]
+    named = [
+        exp.alias_(_added(terms, part), f"a{i}", quoted=True, copy=False)
+        for i, part in enumerate(parts)
+    ]
     unit = column(names.tables[plan.joined.tables[0].name], UNIT)
     rows = _grouped(rows.select(*groups, *named, copy=False), len(keys)).group_by(unit, copy=False)
     again = [column(_UNITS, f"g{i}") for i in range(len(keys))]
