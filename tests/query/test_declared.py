@@ -215,10 +215,9 @@ def test_json_of_what_has_none_is_as_it_always_was() -> None:
     )
 
 
-def test_public_tables_are_found_apart_from_those_of_units() -> None:
+def test_public_tables_stand_apart_from_those_of_units() -> None:
     wards = RICH.public[0]
-    assert RICH.public_table("WARDS") is RICH.public_table("Wards", quoted=True) is wards
-    assert RICH.public_table("wards", quoted=True) is RICH.public_table("a") is None
+    assert RICH.every_table == (*RICH.tables, *RICH.public)
     assert RICH.table("wards") is None
     assert (wards.column("X"), wards.column("X", quoted=True)) == ("x", None)
     assert wards.kind("y") == Boolean()

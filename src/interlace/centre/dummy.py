@@ -20,7 +20,7 @@ from interlace.engines.duckdb.parquet import write_parquet
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal
 from interlace.query.declarations.dummy import Values, dummy_tables
 from interlace.query.declarations.writing import declaration_text
-from interlace.query.schema import Columns, Dataset
+from interlace.query.schema import Dataset
 
 if TYPE_CHECKING:
     from interlace.centre.centre import Centre
@@ -79,14 +79,14 @@ class Dummy:
 
     def _written(self, folder: Path) -> Path:
         sources = {}
-        for i, (name, columns) in enumerate(self._columns().items()):
+        for i, table in enumerate(self.dataset.every_table):
             # Not the table's name: it may hold what no file name may.
-            sources[name] = f"table{i}.parquet"
-            types = {column: sql_type(kind) for column, kind in columns}
-            unit = {self.dataset.unit: "BIGINT"}
-            values = self.tables[name]
+            sources[table.name] = f"table{i}.parquet"
+            types = {self.dataset.unit: "BIGINT"}
+            types |= {column: sql_type(kind) for column, kind in table.columns}
+            values = self.tables[table.name]
             write_parquet(
-                folder / sources[name], {c: ((unit | types)[c], v) for c, v in values.items()}
+                folder / sources[table.name], {c: (types[c], v) for c, v in values.items()}
             )
         file = folder / "dummy.toml"
         head = (
@@ -95,10 +95,6 @@ class Dummy:
         )
         file.write_text(head + declaration_text(self.dataset, sources, self.domain), "utf-8")
         return file
-
-    def _columns(self) -> dict[str, Columns]:
-        private = {table.name: table.columns for table in self.dataset.tables}
-        return private | {table.name: table.columns for table in self.dataset.public}
 
     @contextlib.contextmanager
     def rehearsal(self) -> Iterator[Centre]:

@@ -96,7 +96,7 @@ def _merged(
     dataset: Dataset, sources: Mapping[str, Source], tables: Mapping[str, Source]
 ) -> dict[str, Source]:
     """All sources; those in ``tables`` come before a declaration's own."""
-    names = [*(table.name for table in dataset.tables), *(table.name for table in dataset.public)]
+    names = [table.name for table in dataset.every_table]
     unknown = set(tables) - set(names)
     if unknown:
         raise ParameterError(

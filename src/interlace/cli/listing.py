@@ -184,11 +184,7 @@ def _placed(place: str, read: Any) -> Any:
     try:
         return read()
     except ParameterError as error:
-        raise ParameterError(f"{place} {error.name}", _problem(error)) from None
-
-
-def _problem(error: ParameterError) -> str:
-    return str(error).removeprefix(f"{error.name}: ")
+        raise ParameterError(f"{place} {error.name}", error.problem) from None
 
 
 def _built(fields: Mapping[str, str]) -> tuple[Guarantee, int]:

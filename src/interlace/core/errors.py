@@ -24,10 +24,14 @@ def _rebuilt(
 
 
 class ParameterError(InterlaceError, ValueError):
-    """A parameter lies outside its domain (NaN, infinite, negative, reversed bounds, ...)."""
+    """A parameter lies outside its domain (NaN, infinite, negative, reversed bounds, ...).
+
+    ``name`` is the parameter, ``problem`` what is wrong with it.
+    """
 
     def __init__(self, name: str, problem: str) -> None:
         self.name = name
+        self.problem = problem
         super().__init__(f"{name}: {problem}")
 
 

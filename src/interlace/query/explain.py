@@ -175,8 +175,8 @@ def _price(plan: Plan, mechanism: Served) -> Price:
     try:
         within = mechanism.within(plan, CONFIDENCE)
     except InterlaceError as error:
-        name = f"{error.name}: " if isinstance(error, ParameterError) else ""
-        return Price(str(mechanism), guarantee, (), (), str(error).removeprefix(name))
+        problem = error.problem if isinstance(error, ParameterError) else str(error)
+        return Price(str(mechanism), guarantee, (), (), problem)
     radii = zip((within.radius, *within.further), plan.parts, strict=True)
     errors: tuple[float, ...] = ()
     if isinstance(mechanism, Additive):

@@ -26,7 +26,7 @@ from interlace.query.parsing.screen import DIALECT, position, screened
 from interlace.query.parsing.tree import Source, construct_of
 from interlace.query.plan import LARGEST_SENSITIVITY, Item, Plan
 from interlace.query.predicates import Always, Predicate
-from interlace.query.schema import Dataset, PublicTable, Table
+from interlace.query.schema import Dataset
 from interlace.query.terms import Literal, Ref, Term
 from interlace.query.text import Writer
 from interlace.query.values import normalised
@@ -44,7 +44,7 @@ def parse(sql: str, dataset: Dataset) -> Plan:
     >>> parse("select count(*) as n from people where not age < 65", clinic).text
     'SELECT COUNT(*) FROM "people" WHERE "age" >= 65'
     """
-    names = declared_names(dataset)
+    names = _declared_names(dataset)
     words = screened(sql, names)
     source = Source(sql)
     select = _statement(sql, source, words)
@@ -54,11 +54,11 @@ def parse(sql: str, dataset: Dataset) -> Plan:
     return plan
 
 
-def declared_names(dataset: Dataset) -> set[str]:
+def _declared_names(dataset: Dataset) -> set[str]:
     """All names of a declaration, which may look like keywords."""
-    tables: list[Table | PublicTable] = [*dataset.tables, *dataset.public]
+    tables = dataset.every_table
     names = {dataset.unit, *(table.name for table in tables)}
-    return names | {column for table in tables for column, _ in table.columns}
+    return names | {column for table in tables for column in table.column_names}
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,7 @@ class _Reading:
                 tuple(items),
             )
         except ParameterError as error:
-            problem = str(error).removeprefix(f"{error.name}: ")
-            raise self._source.refuse(self._select.expressions[0], "query", problem) from None
+            raise self._source.refuse(self._select.expressions[0], "query", error.problem) from None
 
     def _selected_item(self, node: exp.Expr) -> _Selected:
         if not isinstance(node, exp.Alias):
@@ -134,8 +133,7 @@ class _Reading:
         try:
             checked_name(normalised(str(node.args["alias"].this)), "name")
         except ParameterError as error:
-            problem = str(error).removeprefix(f"{error.name}: ")
-            raise self._source.refuse(node.args["alias"], "name", problem) from None
+            raise self._source.refuse(node.args["alias"], "name", error.problem) from None
         return _Selected(node.this, node.args["alias"])
 
     def _where(self) -> Predicate:

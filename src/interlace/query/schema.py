@@ -58,8 +58,27 @@ class KeySet:
         object.__setattr__(self, "keys_per_unit", keys)
 
 
+class _Columned:
+    """What has columns."""
+
+    columns: Columns
+
+    @property
+    def column_names(self) -> list[str]:
+        """The declared names of the columns, in order."""
+        return [name for name, _ in self.columns]
+
+    def column(self, identifier: str, quoted: bool = False) -> str | None:
+        """The declared name that an identifier means, or None."""
+        return find(identifier, quoted, self.column_names)
+
+    def kind(self, name: str) -> Column:
+        """What the column of that declared name may hold."""
+        return dict(self.columns)[name]
+
+
 @dataclass(frozen=True)
-class Table:
+class Table(_Columned):
     """A table of the dataset: its columns in order, and what one unit may contribute.
 
     A unit's count or sum over its rows is clamped to what ``rows_per_unit`` rows can give;
@@ -91,17 +110,9 @@ class Table:
         object.__setattr__(self, "rows_per_unit", rows)
         object.__setattr__(self, "key_sets", sets)
 
-    def column(self, identifier: str, quoted: bool = False) -> str | None:
-        """The declared name that an identifier means, or None."""
-        return find(identifier, quoted, (name for name, _ in self.columns))
-
-    def kind(self, name: str) -> Column:
-        """What the column of that declared name may hold."""
-        return dict(self.columns)[name]
-
 
 @dataclass(frozen=True)
-class PublicTable:
+class PublicTable(_Columned):
     """A table about no unit, all of whose rows are public: ``key`` is the column that names
     each of them, once. ``columns`` may be handed over as a mapping.
 
@@ -122,13 +133,8 @@ class PublicTable:
         object.__setattr__(self, "key", key)
         object.__setattr__(self, "columns", pairs)
 
-    def column(self, identifier: str, quoted: bool = False) -> str | None:
-        """The declared name that an identifier means, or None."""
-        return find(identifier, quoted, (name for name, _ in self.columns))
 
-    def kind(self, name: str) -> Column:
-        """What the column of that declared name may hold."""
-        return dict(self.columns)[name]
+AnyTable = Table | PublicTable
 
 
 @dataclass(frozen=True)
@@ -157,11 +163,10 @@ class Dataset:
         object.__setattr__(self, "public", tuple(self.public))
         if not self.tables:
             raise ParameterError("tables", "must hold at least one table")
-        names = [table.name for table in self.tables]
-        check_distinct(names, "tables")
-        check_distinct((*names, *(table.name for table in self.public)), "public")
+        check_distinct((table.name for table in self.tables), "tables")
+        check_distinct((table.name for table in self.every_table), "public")
         for table in self.tables:
-            check_distinct((self.unit, *(name for name, _ in table.columns)), "unit")
+            check_distinct((self.unit, *table.column_names), "unit")
         for public in self.public:
             if public.column(self.unit) is not None:
                 raise ParameterError(
@@ -170,15 +175,15 @@ class Dataset:
                     "table about units is not public; if it is another id, rename the column",
                 )
 
+    @property
+    def every_table(self) -> tuple[AnyTable, ...]:
+        """The tables of units, then the public ones."""
+        return *self.tables, *self.public
+
     def table(self, identifier: str, quoted: bool = False) -> Table | None:
         """The table that an identifier means, or None; no public one."""
         name = find(identifier, quoted, (table.name for table in self.tables))
         return next((table for table in self.tables if table.name == name), None)
-
-    def public_table(self, identifier: str, quoted: bool = False) -> PublicTable | None:
-        """The public table that an identifier means, or None."""
-        name = find(identifier, quoted, (table.name for table in self.public))
-        return next((table for table in self.public if table.name == name), None)
 
     def to_json(self) -> str:
         """The declaration as JSON text, the same for equal declarations."""

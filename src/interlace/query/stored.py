@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from interlace.query.joins import Joined
-from interlace.query.schema import Dataset, PublicTable, Table
+from interlace.query.schema import AnyTable, Dataset, Table
 
 #: The column that holds a unit's keyed id.
 UNIT = "unit"
@@ -28,7 +28,7 @@ def key_rank(j: int) -> str:
     return f"k{j}"
 
 
-def table_name(dataset: Dataset, table: Table | PublicTable) -> str:
+def table_name(dataset: Dataset, table: AnyTable) -> str:
     """What the snapshot calls a table.
 
     >>> people = Table("people", {})
@@ -40,16 +40,6 @@ def table_name(dataset: Dataset, table: Table | PublicTable) -> str:
     return f"p{dataset.public.index(table)}"
 
 
-def column_name(table: Table | PublicTable, column: str) -> str:
-    """What the snapshot calls a column.
-
-    >>> from interlace.query.columns import Boolean
-    >>> column_name(Table("people", {"male": Boolean()}), "male")
-    'c0'
-    """
-    return f"c{[name for name, _ in table.columns].index(column)}"
-
-
 @dataclass(frozen=True)
 class Names:
     """Stored names of the declared tables and columns of a query."""
@@ -59,13 +49,10 @@ class Names:
 
     @classmethod
     def of(cls, dataset: Dataset, joined: Joined) -> Names:
-        used: list[Table | PublicTable] = [
-            *joined.tables,
-            *(lookup.public for lookup in joined.lookups),
-        ]
+        used: list[AnyTable] = [*joined.tables, *(lookup.public for lookup in joined.lookups)]
         columns = {
             (table.name, name): f"c{place}"
             for table in used
-            for place, (name, _) in enumerate(table.columns)
+            for place, name in enumerate(table.column_names)
         }
         return cls({table.name: table_name(dataset, table) for table in used}, columns)

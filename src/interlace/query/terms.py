@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from interlace.query.columns import Boolean, Column, Day, Decimal, Integer
+from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
 
 if TYPE_CHECKING:
     from interlace.query.predicates import Predicate
@@ -189,6 +189,18 @@ Term = (
 def is_number(term: Term) -> bool:
     """Whether a term is a number, and no day, text or truth."""
     return isinstance(term.kind, Integer | Decimal)
+
+
+def same_codes(left: Column, right: Column) -> bool:
+    """Whether equal codes of the two mean equal values."""
+    if isinstance(left, Category) or isinstance(right, Category):
+        return (
+            isinstance(left, Category)
+            and isinstance(right, Category)
+            and left.values == right.values
+        )
+    numbers = all(isinstance(kind, Integer | Decimal) for kind in (left, right))
+    return (numbers or type(left) is type(right)) and left.digits == right.digits
 
 
 def bucket(code: int, width: int, origin: int) -> int:

@@ -100,13 +100,6 @@ def epsilon(alpha: Fraction, divergence: Interval, share: Interval) -> Interval:
     return (a + bound.mean(a + t)).clip(0)
 
 
-def corner(alpha: Fraction, divergence: Interval) -> tuple[Interval, Interval]:
-    """The epsilon below which the profile is a chord, and delta there; (0, 1) for none."""
-    if divergence.upper <= 0 or divergence.upper >= _LARGEST_LOSS:
-        return ZERO, ONE
-    return _Bound.of(alpha, divergence).corner()
-
-
 def below_chord(at: Interval, value: Interval, epsilon: Interval) -> Interval:
     """The height at ``epsilon`` of the chord of a profile between -at and at.
 

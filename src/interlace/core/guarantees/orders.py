@@ -62,18 +62,6 @@ def order_for_delta(
     )
 
 
-def lowest_corner(
-    rough: RoughCurve, curve: Curve, limit: Fraction | None = None
-) -> tuple[Interval, Interval]:
-    """The end of the lowest of the orders' chords around epsilon = 0, and delta there."""
-    order = _best_order(
-        lambda x: search.cks_log_delta(x, rough(x), 0.0),
-        lambda x: search.rough_log_delta(x, rough(x), 0.0),
-        limit,
-    )
-    return one_order.corner(order, curve(order))
-
-
 def _best_order(simple: RoughCurve, exact: RoughCurve, limit: Fraction | None) -> Fraction:
     """An order near the least of ``exact``, looked for around the least of ``simple``."""
     top = float(_HIGHEST) if limit is None else min(float(_HIGHEST), log_roughly(limit - 1))

@@ -54,7 +54,7 @@ def register(
     """
     if not isinstance(key, bytes) or len(key) < 16:
         raise ParameterError("key", "must be at least 16 secret bytes")
-    names = [*(table.name for table in dataset.tables), *(table.name for table in dataset.public)]
+    names = [table.name for table in dataset.every_table]
     if set(sources) != set(names):
         wanted = ", ".join(map(repr, names))
         raise ParameterError("sources", f"must be given for exactly the tables {wanted}")

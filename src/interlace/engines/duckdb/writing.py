@@ -92,8 +92,7 @@ def _key_ranks(
 ) -> str:
     """Ranks each unit's distinct keys of a key set; the join that gives them to its rows."""
     keys = table.key_sets[j]
-    names = [name for name, _ in table.columns]
-    codes = [f"c{names.index(column)}" for column in keys.columns]
+    codes = [f"c{table.column_names.index(column)}" for column in keys.columns]
     listed = ", ".join([UNIT, *codes])
     hashed = _hashed(_derived(key, "key rank", table.name, *keys.columns), listed)
     stored = f"{STAGE}.k{i}_{j}"
@@ -181,10 +180,9 @@ def write_public(
 
     Raises DataError, naming the key, if one is there twice: all of it is public.
     """
-    names = [name for name, _ in table.columns]
-    codes = ", ".join(f"c{j}" for j in range(len(names)))
+    codes = ", ".join(f"c{j}" for j in range(len(table.columns)))
     items = ", ".join(f"{code} AS c{j}" for j, code in enumerate(staged.codes()))
-    key = f"c{names.index(table.key)}"
+    key = f"c{table.column_names.index(table.key)}"
     connection.execute(
         f"CREATE TABLE {CATALOG}.p{i} AS SELECT {codes} FROM (SELECT {items} "
         f"FROM {staged.stored}) WHERE {staged.kept()} ORDER BY {key}"

@@ -93,7 +93,7 @@ def check_declaration(text: str) -> Checked:
         try:
             return Checked((), parse_declaration(text))
         except ParameterError as error:  # what concerns several tables together
-            walk.note(tuple(error.name.split(".")), _problem(error))
+            walk.note(tuple(error.name.split(".")), error.problem)
         except DataError as error:
             walk.note(("declaration",), str(error))
     order = sorted(dict.fromkeys(walk.problems), key=lambda p: p.line or 0)
@@ -230,7 +230,7 @@ class _Walk:
         try:
             kind(**arguments)
         except ParameterError as error:
-            self.note((*path, error.name), _problem(error))
+            self.note((*path, error.name), error.problem)
             if error.name in _OPTIONAL:
                 rest = {name: part for name, part in arguments.items() if name != error.name}
                 self._build(kind, rest, path)
@@ -240,12 +240,8 @@ class _Walk:
         try:
             return make()
         except ParameterError as error:
-            self.note((*path, *error.name.split(".")), _problem(error))
+            self.note((*path, *error.name.split(".")), error.problem)
             return None
-
-
-def _problem(error: ParameterError) -> str:
-    return str(error).removeprefix(f"{error.name}: ")
 
 
 _KEY = r"""(?:[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""

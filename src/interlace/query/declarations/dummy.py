@@ -116,7 +116,7 @@ class _Shape:
 
     @classmethod
     def of(cls, table: Table) -> _Shape:
-        places = [name for name, _ in table.columns]
+        places = table.column_names
         return cls(
             tuple(map(_domain, (kind for _, kind in table.columns))),
             tuple((tuple(map(places.index, s.columns)), s.keys_per_unit) for s in table.key_sets),

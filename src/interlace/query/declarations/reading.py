@@ -154,7 +154,7 @@ def _column(where: str, value: object) -> Column:
 
 def _within(where: str, error: ParameterError) -> ParameterError:
     """The same complaint, naming the place in the file."""
-    return ParameterError(f"{where}.{error.name}", str(error).removeprefix(f"{error.name}: "))
+    return ParameterError(f"{where}.{error.name}", error.problem)
 
 
 def _mapping(value: object, where: str) -> Mapping[str, Any]:

@@ -12,10 +12,10 @@ from interlace.query import making, predicates
 from interlace.query.columns import Boolean, Category, Column, Day, Integer
 from interlace.query.parsing.advice import CONDITION
 from interlace.query.parsing.expressions import CONDITIONS, Expressions, named, titled
-from interlace.query.parsing.scope import Scope, listing, same_codes
+from interlace.query.parsing.scope import Scope, listing
 from interlace.query.parsing.tree import construct_of
 from interlace.query.predicates import Always, Predicate, Ranges
-from interlace.query.terms import Difference, Ref, Term, TermError, is_number
+from interlace.query.terms import Difference, Ref, Term, TermError, is_number, same_codes
 from interlace.query.values import Constant, MismatchError
 
 _OPERATORS: dict[type[exp.Expr], str] = {

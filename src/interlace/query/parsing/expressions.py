@@ -56,7 +56,7 @@ class Expressions:
         except TermError as error:
             raise self._source.refuse(node, construct_of(node), str(error)) from None
         except ParameterError as error:
-            raise self._source.refuse(node, construct_of(node), _problem(error)) from None
+            raise self._source.refuse(node, construct_of(node), error.problem) from None
 
     def term(self, node: exp.Expr) -> Term:
         """The term of an expression, constants too. Raises QueryRefused."""
@@ -273,8 +273,7 @@ class Expressions:
 
 def _problem(error: Exception) -> str:
     """What a column's bounds say, without the name of a parameter that no query has."""
-    name = f"{error.name}: " if isinstance(error, ParameterError) else ""
-    return str(error).removeprefix(name)
+    return error.problem if isinstance(error, ParameterError) else str(error)
 
 
 def titled(term: Term) -> str:

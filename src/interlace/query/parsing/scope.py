@@ -13,15 +13,16 @@ from sqlglot import expressions as exp
 
 from interlace.core.errors import QueryRefused
 from interlace.query import names
-from interlace.query.columns import Category, Column, Decimal, Integer
 from interlace.query.joins import Joined, Lookup
 from interlace.query.parsing.advice import FORM, JOINS
 from interlace.query.parsing.tree import Source, construct_of
-from interlace.query.schema import Dataset, PublicTable, Table
-from interlace.query.terms import Ref
+from interlace.query.schema import AnyTable, Dataset, PublicTable, Table
+from interlace.query.terms import Ref, same_codes
 
 Side = tuple[int, str | None]
 """The place of a table in FROM and one of its columns; None is its unit."""
+Edge = tuple[Side, Side, exp.Expr]
+"""Two sides that a join says are equal, and where."""
 
 
 @dataclass
@@ -30,8 +31,8 @@ class Scope:
 
     dataset: Dataset
     source: Source
-    tables: list[tuple[str, Table | PublicTable]] = field(default_factory=list)
-    equal: list[tuple[Side, Side, exp.Expr]] = field(default_factory=list)
+    tables: list[tuple[str, AnyTable]] = field(default_factory=list)
+    equal: list[Edge] = field(default_factory=list)
     joined: Joined = field(init=False)
 
     @classmethod
@@ -54,7 +55,7 @@ class Scope:
         source.expect(node.this, exp.Identifier, "this", "quoted")
         if source.starts_with(node.this, "'"):
             raise source.refuse(node, "text in place of a table", "name a declared table")
-        known: list[Table | PublicTable] = [*self.dataset.tables, *self.dataset.public]
+        known = self.dataset.every_table
         name = find([table.name for table in known], node.this)
         table = next((table for table in known if table.name == name), None)
         if table is None:
@@ -68,7 +69,7 @@ class Scope:
             raise source.refuse(node, "ambiguous name", "give each table a name of its own")
         self.tables.append((str(alias.this), table))
 
-    def _alias(self, node: exp.Expr, table: Table | PublicTable) -> exp.Expr:
+    def _alias(self, node: exp.Expr, table: AnyTable) -> exp.Expr:
         alias = node.args.get("alias")
         if alias is None:
             return exp.to_identifier(table.name, quoted=True)
@@ -124,10 +125,11 @@ class Scope:
         qualifier = node.args.get("table")
         if qualifier is not None:
             source.expect(qualifier, exp.Identifier, "this", "quoted")
-            named = find([name for name, _ in self.tables], qualifier)
+            names = [name for name, _ in self.tables]
+            named = find(names, qualifier)
             if named is None:
-                raise source.refuse(node, "unknown table", f"FROM names {self._names()}")
-            place = [name for name, _ in self.tables].index(named)
+                raise source.refuse(node, "unknown table", f"FROM names {listing(names)}")
+            place = names.index(named)
             within = range(place, place + 1)
         found = list(self._found(node.this, within))
         if not found:
@@ -185,7 +187,7 @@ class Scope:
             return self.source.refuse(
                 node, "text in place of a column", "names stand alone or in double quotes"
             )
-        columns = [name for place in within for name, _ in self.tables[place][1].columns]
+        columns = [name for place in within for name in self.tables[place][1].column_names]
         where = self.tables[within[0]][1].name if len(within) == 1 else None
         told = f"table {where!r} has" if where else "the tables have"
         reason = f"{told} {listing(columns)}; text stands in single quotes"
@@ -196,9 +198,6 @@ class Scope:
         return self.source.refuse(
             node, "ambiguous name", f"tables {tables} have it: write table.column"
         )
-
-    def _names(self) -> str:
-        return listing([name for name, _ in self.tables])
 
     def _resolved(self, around: exp.Expr) -> Joined:
         """The joined tables. Raises QueryRefused unless all tables of units are joined on the unit
@@ -213,9 +212,9 @@ class Scope:
         reached = {private[0]}
         lookups: list[Lookup] = []
         open_ = list(self.equal)
-        while (edge := next((e for e in open_ if self._joins(e, reached)), None)) is not None:
+        while (joining := self._next_joining(open_, reached)) is not None:
+            edge, ((new, name), old) = joining
             open_.remove(edge)
-            (new, name), old = self._joins(edge, reached) or edge[:2]
             table = self.tables[new][1]
             if isinstance(table, PublicTable):
                 lookups.append(self._lookup(table, name, old, edge[2]))
@@ -230,9 +229,17 @@ class Scope:
             tuple(table for table in self.dataset.tables if table.name in tables), tuple(lookups)
         )
 
-    def _joins(
-        self, edge: tuple[Side, Side, exp.Expr], reached: set[int]
-    ) -> tuple[Side, Side] | None:
+    def _next_joining(
+        self, edges: Sequence[Edge], reached: set[int]
+    ) -> tuple[Edge, tuple[Side, Side]] | None:
+        """The first equality that joins a table, and its sides."""
+        for edge in edges:
+            sides = self._joins(edge, reached)
+            if sides is not None:
+                return edge, sides
+        return None
+
+    def _joins(self, edge: Edge, reached: set[int]) -> tuple[Side, Side] | None:
         """The new side and the old one, if this equality joins a table that is not reached yet to
         one that is: on the unit, or by a public table's key."""
         for new, old in ((edge[0], edge[1]), (edge[1], edge[0])):
@@ -259,18 +266,6 @@ class Scope:
                 "texts or decimals",
             )
         return Lookup(table, by)
-
-
-def same_codes(left: Column, right: Column) -> bool:
-    """Whether equal codes of the two mean equal values."""
-    if isinstance(left, Category) or isinstance(right, Category):
-        return (
-            isinstance(left, Category)
-            and isinstance(right, Category)
-            and left.values == right.values
-        )
-    numbers = all(isinstance(kind, Integer | Decimal) for kind in (left, right))
-    return (numbers or type(left) is type(right)) and left.digits == right.digits
 
 
 def _conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
