@@ -19,6 +19,7 @@ import interlace as il
 from interlace.centre import Centre
 from interlace.centre.disclosures import NOT_COVERED, RULES
 from interlace.centre.figures import certified, lower, upper
+from interlace.core.composition.filters import Budget
 from tests.centre.stated import DETAILS, build, register
 from tests.centre.support import clinic
 
@@ -174,6 +175,29 @@ def test_a_statement_of_an_empty_centre_promises_nothing(tmp_path: Path) -> None
         assert statement.json()["domains"] == statement.json()["accounts"] == []
         with pytest.raises(il.Unproven):
             statement.registry(DETAILS)
+
+
+def test_one_delta_is_reported_at_which_the_guarantee_is_finite(tmp_path: Path) -> None:
+    cases: list[tuple[il.ApproxDP | None, tuple[Budget, ...], Fraction]] = [
+        (il.ApproxDP(2, 1e-5), (), Fraction(1, 10**5)),
+        (None, (il.ApproxDP(1, 1e-6), il.ApproxDP(1, 1e-6)), Fraction(5, 10**6)),
+        (None, (il.ApproxDP(1, 1e-6),), Fraction(1, 10**6)),
+        (None, (il.ApproxDP(1, 0.7), il.ApproxDP(1, 0.7)), Fraction(1)),
+        (None, (il.ApproxDP(1, 1e-6), il.ZCDP(1)), Fraction(2, 10**6)),
+        (None, (il.ApproxDP(1, 1e-7), il.PureDP(1)), Fraction(1, 10**6)),
+    ]
+    for number, (cap, quotas, first) in enumerate(cases):
+        with clinic(tmp_path / str(number)) as centre:
+            if cap is not None:
+                centre.fix_cap(cap)
+            for index, quota in enumerate(quotas):
+                centre.account(f"a{index}", quota=quota)
+            statement = centre.statement()
+            assert statement.deltas[0] == first
+            assert statement.deltas[-3:] == (Fraction(1, 10**6), *statement.deltas[-2:])
+            assert float(statement.collusion[0]["epsilon_at_most"]) < 100
+            assert centre.statement([1e-6]).deltas == (Fraction(1, 10**6),)
+            assert str(statement) == statement.markdown()
 
 
 def test_under_a_cap_the_guarantee_is_the_cap(tmp_path: Path) -> None:

@@ -53,6 +53,17 @@ def test_every_public_group_has_a_row(centre: il.Centre) -> None:
     assert 0 <= answer.rows[2]["mean"] <= 120  # type: ignore[operator]
 
 
+def test_keys_are_printed_as_sql_writes_them(centre: il.Centre) -> None:
+    exact = il.mechanisms.Laplace(epsilon=10**6)
+    sql = "SELECT age + 2000 AS k, SUM(age * 1000) AS s FROM people GROUP BY k"
+    answer = centre.account("ada").open(exact, "people").ask(sql)
+    assert [line.split() for line in str(answer).splitlines()[:3]] == [
+        ["k", "s"],
+        ["2000", "0"],
+        ["2001", "6,000"],
+    ]
+
+
 def test_history_shows_what_was_answered_after_a_restart(centre: il.Centre, tmp_path: Path) -> None:
     session = centre.account("ada").open(il.mechanisms.Laplace(epsilon=1, answers=3), "people")
     answers = [session.ask(BY_WARD, key="a"), session.ask("SELECT AVG(age) FROM people")]

@@ -117,6 +117,11 @@ def test_ledger_statement_prints_or_writes_what_the_centre_states(folder: Path) 
     assert (written.exit_code, written.output) == (0, "")
     assert json.loads(file.read_text(encoding="utf-8")) == stated.json()
     assert _PLANTED not in file.read_text(encoding="utf-8").replace(str(stated.head), "")
+    chosen = run("ledger", "statement", str(folder), "--delta", "1e-5", "--delta", "1/3", "--json")
+    rows = json.loads(chosen.output)["collusion"]["guarantee"]
+    assert [row["delta"] for row in rows] == ["1/100000", "1/3"]
+    refused = run("ledger", "statement", str(folder), "--delta", "x")
+    assert (refused.exit_code, "--delta: must be a number" in refused.output) == (2, True)
     nowhere = run("ledger", "statement", str(folder), "-o", str(folder / "no" / "where"))
     assert nowhere.exit_code == 1
     assert "Traceback" not in nowhere.output

@@ -391,5 +391,6 @@ def test_the_key_is_checked(key: Any, tmp_path: Path) -> None:
 
 def test_sources_are_those_of_the_declaration(tmp_path: Path) -> None:
     for sources in ({}, {"t": _frame(), "u": _frame()}, {"T": _frame()}):
-        with pytest.raises(ParameterError, match="sources: must be given for exactly"):
+        with pytest.raises(ParameterError, match="sources: must be given for exactly") as caught:
             register(sources, Dataset("d", "id", (Table("t", X),)), tmp_path, KEY)
+        assert ("'t' has none" in str(caught.value)) == ("t" not in sources)

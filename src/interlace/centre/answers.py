@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from interlace.core.errors import ParameterError
@@ -66,7 +66,7 @@ class Answer:
         if self.interval is None:
             return str(self.value)
         if self._noisy is None or not self._noisy.shape.scalar:
-            return _table(self.rows)
+            return _table(self.rows, self.intervals[0] if self.intervals else ())
         low, high = self.interval
         found = {True: "guess off, measured ", False: "guess confirmed: ", None: ""}[self.verdict]
         return (
@@ -135,10 +135,11 @@ def _shown(value: object) -> str:
     return str(value) if not isinstance(value, Number) or isinstance(value, bool) else f"{value:,}"
 
 
-def _table(rows: Sequence[Mapping[str, Value]]) -> str:
-    """The rows as text in columns."""
+def _table(rows: Sequence[Mapping[str, Value]], items: Collection[str]) -> str:
+    """The rows as text in columns. Keys stand as they are written in SQL: a year is 2024."""
     names = list(rows[0])
-    cells = [names, *([_shown(row[name]) for name in names] for row in rows)]
+    shown = {name: _shown if name in items else str for name in names}
+    cells = [names, *([shown[name](row[name]) for name in names] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
     return "\n".join(
         "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))

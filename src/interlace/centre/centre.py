@@ -36,7 +36,7 @@ from interlace.centre.outside import Outside
 from interlace.centre.records import AccountRecord, SessionRecord
 from interlace.centre.registering import Registration, Single, handed
 from interlace.centre.session import Session
-from interlace.centre.statement import DELTAS, Statement, statement
+from interlace.centre.statement import Statement, statement
 from interlace.core.composition.filters import Budget, Charge
 from interlace.core.errors import NotFound, ParameterError
 from interlace.core.exact import Real
@@ -272,7 +272,7 @@ class Centre:
         members = self.accounts() if names is None else [self.account(name) for name in names]
         return CoalitionGuarantee.of(members, self.cap, everybody=names is None)
 
-    def statement(self, deltas: Iterable[Real] = DELTAS) -> Statement:
+    def statement(self, deltas: Iterable[Real] | None = None) -> Statement:
         """What this centre promises and what it does not, for a regulator: public facts only,
         the same for the same ledger. Raises LedgerCorrupt for a chain that does not hold."""
         return statement(self._ledger, deltas)

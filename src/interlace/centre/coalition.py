@@ -50,6 +50,12 @@ class CoalitionGuarantee:
             cap if capped else None,
         )
 
+    def __str__(self) -> str:
+        names, spent = ", ".join(self.accounts), ", ".join(map(str, self.spent))
+        if self.cap is not None:
+            return f"{names} and all accounts to come: {self.cap}, the cap; spent so far {spent}"
+        return f"{names} together: {self.composition}; spent so far {spent}"
+
     @property
     def composition(self) -> Composition:
         """The cap where the accounts may be of several generations, else the concurrent

@@ -116,8 +116,9 @@ class Generations:
             elif transaction.last(ANSWER) is not None:
                 raise Unproven(
                     "an account created after the first answer could depend on it, and composing "
-                    "quotas needs them fixed in advance: create all accounts first, or fix a cap "
-                    "before the first account (centre.fix_cap)"
+                    "quotas needs them fixed in advance: this centre goes on with the accounts that "
+                    "it has; in a new one create all accounts first, or fix a cap before the first "
+                    "account (centre.fix_cap), under which others may follow at any time"
                 )
             reach("account.before-append")
             events = [

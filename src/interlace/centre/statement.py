@@ -28,7 +28,7 @@ from interlace.centre.statement_markdown import markdown
 from interlace.core.composition.filters import Budget
 from interlace.core.composition.filters import Charge as Charged
 from interlace.core.exact import Real, rational
-from interlace.core.guarantees import encode_notion
+from interlace.core.guarantees import ApproxDP, encode_notion
 from interlace.core.mechanisms.codec import Served, encode_mechanism
 from interlace.ledger import ACCOUNT, CHARGE, DATASET, RESTORED, SESSION, Event, Head, Ledger
 
@@ -90,6 +90,9 @@ class Statement:
     cap: tuple[Budget, Budget] | None
     charges: tuple[tuple[Charge, int], ...]
     deltas: tuple[Fraction, ...]
+
+    def __str__(self) -> str:
+        return self.markdown()
 
     def markdown(self) -> str:
         """The statement for a reader. Losses are rounded up, noise scales down."""
@@ -178,9 +181,13 @@ class Statement:
         }
 
 
-def statement(ledger: Ledger, deltas: Iterable[Real] = DELTAS) -> Statement:
-    """The statement of a ledger whose chain holds. Raises LedgerCorrupt, ParameterError."""
-    exact = tuple(rational(delta, "deltas", maximum=1) for delta in deltas)
+def statement(ledger: Ledger, deltas: Iterable[Real] | None = None) -> Statement:
+    """The statement of a ledger whose chain holds. Raises LedgerCorrupt, ParameterError.
+
+    Without ``deltas`` it reports at DELTAS, and where the quotas or the cap have so great a delta
+    of their own that no epsilon at these is finite, also at a round delta (1, 2 or 5) above it.
+    """
+    exact = None if deltas is None else tuple(rational(d, "deltas", maximum=1) for d in deltas)
     head = ledger.verify()
 
     def events(kind: str) -> Iterator[Event]:
@@ -192,6 +199,7 @@ def statement(ledger: Ledger, deltas: Iterable[Real] = DELTAS) -> Statement:
     restored = max(events(RESTORED), key=lambda event: event.seq, default=None)
     off = {event.account for event in events(OFF)}
     accounts = [AccountRecord.read(event) for event in events(ACCOUNT)]
+    cap = _cap(next(events(CAP), None), list(events(GENERATION)))
     return Statement(
         ledger.id,
         head,
@@ -200,10 +208,22 @@ def statement(ledger: Ledger, deltas: Iterable[Real] = DELTAS) -> Statement:
         tuple(
             Holder(a, a.filter(last.get(a.name), restored).spent, a.name in off) for a in accounts
         ),
-        _cap(next(events(CAP), None), list(events(GENERATION))),
+        cap,
         _charges(charges, events(SESSION)),
-        exact,
+        _deltas([a.quota for a in accounts] if cap is None else [cap[0]])
+        if exact is None
+        else exact,
     )
+
+
+def _deltas(budgets: list[Budget]) -> tuple[Fraction, ...]:
+    """DELTAS, and before them a round delta that leaves room for what ``budgets`` leak."""
+    leaks = sum((b.delta0 for b in budgets if isinstance(b, ApproxDP)), Fraction(0))
+    rounds = (Fraction(n, 10**k) for k in range(6, 0, -1) for n in (1, 2, 5))
+    # Several compose better with some delta beside the leaks, which Rényi bounds need.
+    enough = (d for d in rounds if d > leaks or (d == leaks and len(budgets) == 1))
+    first = next(enough, Fraction(1))
+    return DELTAS if first == DELTAS[0] else (first, *DELTAS)
 
 
 def _cap(event: Event | None, generations: list[Event]) -> tuple[Budget, Budget] | None:

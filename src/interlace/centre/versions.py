@@ -36,9 +36,9 @@ def next_version(
         return 1, UNITS if domain is None else domain
     if wanted != version:
         raise NameTaken(
-            f"dataset {dataset.name!r} is registered already, {len(earlier)} versions of it: use it "
-            f"as it is, choose another name, or say version={version} for a new snapshot of the "
-            "same units"
+            f"dataset {dataset.name!r} is registered already, its version {len(earlier)} is the "
+            f"latest: use it as it is, choose another name, or say version={version} (in the shell "
+            f"--version {version}) for a new snapshot of the same units"
         )
     before = earlier[-1]
     if dataset.unit != before.dataset.unit:

@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -18,6 +19,7 @@ from interlace.centre.heads import read_head
 from interlace.centre.records import DatasetRecord, titled
 from interlace.centre.sealing import rotate
 from interlace.centre.state import state_directory
+from interlace.cli.expression import read_number
 from interlace.ledger import DATASET, SQLiteLedger
 
 
@@ -70,10 +72,10 @@ def verify_ledger(folder: Path, head: str | None, console: Console) -> None:
         console.print("Keep this head elsewhere: with --head, verify also sees what was cut off.")
 
 
-def statement_text(folder: Path, *, as_json: bool) -> str:
-    """The statement for the regulator, if the chain holds."""
+def statement_text(folder: Path, deltas: Sequence[str], *, as_json: bool) -> str:
+    """The statement for the regulator, if the chain holds. Raises ParameterError for a delta."""
     with Centre(folder, create=False) as centre:
-        found = centre.statement()
+        found = centre.statement([read_number(delta, "--delta") for delta in deltas] or None)
     if not as_json:
         return found.markdown()
     return json.dumps(found.json(), indent=2, ensure_ascii=False) + "\n"

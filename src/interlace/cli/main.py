@@ -97,13 +97,14 @@ def verify(folder: Path, head: str | None) -> None:
 
 @ledger.command()
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--delta", multiple=True, help="Report epsilon here, as 1e-6; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="For a program: exact numbers as text.")
 @click.option("-o", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write it here.")
-def statement(folder: Path, as_json: bool, file: Path | None) -> None:
+def statement(folder: Path, delta: tuple[str, ...], as_json: bool, file: Path | None) -> None:
     """What the centre promises and what it does not, for a regulator: Markdown or JSON."""
     from interlace.cli.ledger import export, statement_text
 
-    text = statement_text(folder, as_json=as_json)
+    text = statement_text(folder, delta, as_json=as_json)
     if file is None:
         click.echo(text, nl=False)
         return

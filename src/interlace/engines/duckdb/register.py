@@ -57,7 +57,9 @@ def register(
     names = [table.name for table in dataset.every_table]
     if set(sources) != set(names):
         wanted = ", ".join(map(repr, names))
-        raise ParameterError("sources", f"must be given for exactly the tables {wanted}")
+        lacking = ", ".join(repr(name) for name in names if name not in sources)
+        problem = f"must be given for exactly the tables {wanted}"
+        raise ParameterError("sources", f"{problem}; {lacking} has none" if lacking else problem)
     steps = _Steps(progress, 2 * len(names) + 2)
     try:
         with busy(), workshop(folder) as work:

@@ -75,7 +75,11 @@ def draft(tables: Sequence[Found], name: str | None = None, unit: str | None = N
     if unit is not None:
         for table in tables:
             if _column(table, unit) is None:
-                raise ParameterError("unit", f"table {table.name!r} has no column {unit!r}")
+                raise ParameterError(
+                    "unit",
+                    f"table {table.name!r} has no column {unit!r}; if all its rows are public, leave "
+                    f"it out here and declare it in the draft, as [public.{table.name}]",
+                )
     return "\n".join((_HEAD, *_lines(tables, name, unit))) + "\n"
 
 

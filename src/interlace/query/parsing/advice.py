@@ -43,7 +43,10 @@ _NO_NULL = (
 )
 _NO_CAST = "columns have their declared types; for a date write DATE '2024-01-31'"
 _NO_PATTERN = "name the texts that you mean: column IN ('a', 'b')"
-_INNER_ONLY = f"joins are inner, and no two queries are put together; {JOINS}"
+_INNER_ONLY = f"joins are inner; {JOINS}"
+_ONE_SELECT = f"a query is one SELECT over declared tables; {JOINS}"
+_NO_FORMAT = "group by DATE_TRUNC('month', day), or by YEAR(day) and MONTH(day)"
+_NO_TEXT = "a text is compared as a whole: column IN ('a', 'b'); CASE WHEN makes groups of several"
 _NO_PARAMETER = "a query has no parameters: write the constant itself"
 _NO_CLOCK = "write the date that you mean: DATE '2024-01-31'"
 _EXTREME = "it rests on single rows; ask for QUANTILE(e, 0.05) or QUANTILE(e, 0.95)"
@@ -83,7 +86,8 @@ ADVICE = {
     **dict.fromkeys(("CAST", "TRY_CAST", "::", "function DATE"), _NO_CAST),
     **dict.fromkeys(("LIKE", "ILIKE", "SIMILAR TO", "GLOB", "~~"), _NO_PATTERN),
     **dict.fromkeys(("LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER"), _INNER_ONLY),
-    **dict.fromkeys(("ASOF", "SEMI", "ANTI", "UNION", "EXCEPT", "INTERSECT", "WITH"), _INNER_ONLY),
+    **dict.fromkeys(("ASOF", "SEMI", "ANTI"), _INNER_ONLY),
+    **dict.fromkeys(("WITH", "UNION", "EXCEPT", "INTERSECT"), _ONE_SELECT),
     **dict.fromkeys(("LATERAL", "UNNEST", "PIVOT", "UNPIVOT", "POSITIONAL"), _INNER_ONLY),
     **dict.fromkeys(("ROLLUP", "CUBE", "GROUPING SETS"), "ask for each grouping by itself"),
     **dict.fromkeys(("?", "$", ":", "@"), _NO_PARAMETER),
@@ -94,8 +98,14 @@ ADVICE = {
     **dict.fromkeys(("function MEAN",), "write AVG(e)"),
     **dict.fromkeys(("function LEAST", "function GREATEST"), "write CLAMP(e, lower, upper)"),
     **dict.fromkeys(
-        ("function ROUND", "function FLOOR", "function CEIL"), "write BUCKET(e, width)"
+        ("function ROUND", "function FLOOR", "function CEIL"),
+        "to group, write BUCKET(e, width); an answer is rounded afterwards",
     ),
+    **dict.fromkeys(("function DATEDIFF", "function DATE_DIFF", "function AGE"), "write day - day"),
+    **dict.fromkeys(("function STRFTIME", "function TO_CHAR", "function DATE_FORMAT"), _NO_FORMAT),
+    **dict.fromkeys(("function UPPER", "function LOWER", "function TRIM"), _NO_TEXT),
+    **dict.fromkeys(("function SUBSTR", "function SUBSTRING", "function CONCAT"), _NO_TEXT),
+    "function CORR": "compute it from AVG(a * b), AVG(a), AVG(b), STDDEV_POP(a), STDDEV_POP(b)",
     **dict.fromkeys((f"operator {sign}" for sign in ARITHMETIC), _NO_ARITHMETIC),
 }
 

@@ -92,6 +92,9 @@ def screened(text: str, names: Collection[str]) -> list[Token]:
             position(text, tokens[MOST_TOKENS].start),
         )
     _check_depth(text, tokens)
+    if tokens[0].token_type == TokenType.VAR:
+        where = position(text, tokens[0].start)
+        raise QueryRefused(_shown(tokens[0].text.upper()), f"the allowed form is {FORM}", where)
     if tokens[0].token_type != TokenType.SELECT:
         raise _refusal(text, tokens)
     _check_words(text, tokens, {name.casefold() for name in names})

@@ -69,7 +69,7 @@ def refuse_without_point(guarantee: Part, budget: Budget) -> None:
     raise ParameterError(
         "delta",
         f"a {kind} guarantee is charged to this budget at one committed point: give the delta of "
-        "that point",
+        "that point, as delta=1e-9, which is taken from the budget's",
     )
 
 
