@@ -128,16 +128,13 @@ def counted(
     the keys are of one declared key set only those of so many keys. What a histogram is of is
     one key more."""
     tables = tables_of(query, dataset)
-    limits = key_set(query, dataset, also)
-    kept = []
-    for row in rows:
-        within = all(part.rank <= rows_per_unit(tables[source]) for source, part in row.parts)
-        if limits is not None:
-            source, place, most = limits
-            within = within and dict(row.parts)[source].key_ranks[place] <= most
-        if within:
-            kept.append(row)
-    return kept
+    limits = key_sets(query, dataset, also)
+    return [
+        row
+        for row in rows
+        if all(part.rank <= rows_per_unit(tables[source]) for source, part in row.parts)
+        and all(dict(row.parts)[s].key_ranks[place] <= most for s, (place, most) in limits.items())
+    ]
 
 
 def rows_per_unit(table: object) -> int:
@@ -149,23 +146,43 @@ def most_rows(query: Query, dataset: Dataset) -> int:
     return math.prod(rows_per_unit(table) for table in tables_of(query, dataset).values())
 
 
-def key_set(
+def key_sets(
     query: Query, dataset: Dataset, also: Expr | None = None
-) -> tuple[str, int, int] | None:
-    """The source, place and keys_per_unit of the declared key set by which the query groups; of
-    several the one with the fewest keys, and of these the first."""
+) -> dict[str, tuple[int, int]]:
+    """For each source that keys come from the place and keys_per_unit of the declared key set that
+    determines them; of several the one with the fewest keys, and of these the first."""
+    found: dict[str, tuple[int, int]] = {}
+    for source, columns in _key_columns(query, dataset, also).items():
+        table = tables_of(query, dataset)[source]
+        assert isinstance(table, Table)
+        sets = [
+            (place, keys.keys_per_unit)
+            for place, keys in enumerate(table.key_sets)
+            if columns <= set(keys.columns)
+        ]
+        if sets:
+            found[source] = min(sets, key=operator.itemgetter(1))
+    return found
+
+
+def most_groups(query: Query, dataset: Dataset, also: Expr | None = None) -> int:
+    """In how many groups one unit may be, by the tables that the keys come from."""
+    limits, tables = key_sets(query, dataset, also), tables_of(query, dataset)
+    product = 1
+    for source in _key_columns(query, dataset, also):
+        rows = rows_per_unit(tables[source])
+        product *= min(rows, limits[source][1]) if source in limits else rows
+    return product
+
+
+def _key_columns(query: Query, dataset: Dataset, also: Expr | None) -> dict[str, set[str]]:
+    """The columns of tables of units that the keys are functions of, by source."""
     used = {_origin(ref, query) for ref in refs((*query.keys, also))}
-    found = [
-        (keys.keys_per_unit, source, place)
-        for source, table in tables_of(query, dataset).items()
-        if isinstance(table, Table)
-        for place, keys in enumerate(table.key_sets)
-        if used and used <= {Ref(source, column) for column in keys.columns}
-    ]
-    if not found:
-        return None
-    most, source, place = min(found, key=operator.itemgetter(0))
-    return source, place, most
+    return {
+        source: {ref.column for ref in used if ref.source == source}
+        for source in tables_of(query, dataset)
+        if any(ref.source == source for ref in used)
+    }
 
 
 def _origin(ref: Ref, query: Query) -> Ref:

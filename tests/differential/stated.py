@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from interlace.query.schema import Dataset
 from tests.differential.domains import Domain, domain, tables_of
-from tests.differential.evaluator import key_set, listed, most_rows
+from tests.differential.evaluator import listed, most_groups, most_rows
 from tests.differential.syntax import Aggregate, Arith, Expr, Query
 
 Bounds = tuple[int, int, int, int]
@@ -62,10 +62,10 @@ def stated(column: Noisy, query: Query, dataset: Dataset, shown: int) -> Bounds:
     """L0, L1, L2^2 and Linf of a column that is not clamped, of so many groups; noise has a
     scale even where nothing can move."""
     most = most_rows(query, dataset)
-    groups = min(most, cells(column, query, dataset, shown))
-    declared = key_set(query, dataset, column.of if column.kind == "histogram" else None)
-    if declared is not None:
-        groups = min(groups, declared[2])
+    groups = min(
+        most_groups(query, dataset, column.of if column.kind == "histogram" else None),
+        cells(column, query, dataset, shown),
+    )
     if not query.keys and column.kind != "histogram":
         groups = 1
     one, total = most, most

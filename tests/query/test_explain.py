@@ -49,6 +49,18 @@ def test_each_part_has_its_sensitivities() -> None:
     assert (total.l1, total.l2_squared, total.linf) == (Decimal(35), Decimal(1225), Decimal(35))
 
 
+def test_groups_are_counted_by_the_tables_that_they_come_from() -> None:
+    """A unit of one row in people is in one group of ages, however many rows it has elsewhere."""
+    joined = "SELECT COUNT(DISTINCT id), COUNT(*) FROM labs JOIN people USING (id) GROUP BY "
+    by_age, rows = explain(joined + "BUCKET(age, 40)", CLINIC).parts
+    assert (by_age.l0, by_age.l1, by_age.l2_squared, by_age.linf) == (1, 1, 1, 1)
+    assert (rows.l0, rows.l1, rows.linf) == (1, 7, 7)
+    by_both = explain(joined + "BUCKET(age, 40), lab", CLINIC).parts[0]
+    assert (by_both.l0, by_both.l1) == (2, 2)
+    by_value = explain(joined + "age > 9, value > 3", CLINIC).parts[0]
+    assert by_value.l0 == 4  # seven rows, and four groups
+
+
 def test_the_price_of_two_parts_is_that_of_one() -> None:
     one = explain("SELECT COUNT(*) FROM people", CLINIC, [Laplace(epsilon=1), Gaussian(rho=2)])
     two = explain("SELECT AVG(age) FROM people", CLINIC, [Laplace(epsilon=1), Gaussian(rho=2)])
@@ -71,7 +83,7 @@ def test_what_a_mechanism_does_not_take_is_told() -> None:
 def test_bias_is_what_the_rules_may_change() -> None:
     grouped = explain("SELECT COUNT(*) FROM labs WHERE value > 0 GROUP BY lab", CLINIC)
     assert "labs: a unit's rows beyond 7 are left out" in grouped.bias
-    assert "a unit counts for 2 of its groups, others are left out" in grouped.bias
+    assert "labs: a unit counts for 2 of its keys, others are left out" in grouped.bias
     assert "labs.value: values outside -1.0 to 5.0 were moved to the bounds" in grouped.bias
     assert "labs.lab: texts that are not listed: they count as 'c'" in grouped.bias
     plain = explain("SELECT COUNT(*) FROM people WHERE age > 3", CLINIC)

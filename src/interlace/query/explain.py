@@ -154,10 +154,9 @@ def _bounded(plan: Plan) -> Iterator[str]:
         for table in plan.joined.tables:
             if table.rows_per_unit > 1:
                 yield f"{table.name}: rows of rank 1 to {table.rows_per_unit:,} count"
-        for limit in dict.fromkeys(part.limit for part in keyed):
-            if limit is not None:
-                listed = ", ".join(_key_set(plan, limit.table, limit.index))
-                yield f"{limit.table}: keys ({listed}) of rank 1 to {limit.most:,} count"
+        for limit in dict.fromkeys(limit for part in keyed for limit in part.limits):
+            listed = ", ".join(_key_set(plan, limit.table, limit.index))
+            yield f"{limit.table}: keys ({listed}) of rank 1 to {limit.most:,} count"
     for part in plan.parts:
         if (part.per_unit and plan.joined.rows > 1) or part.clamp is not None:
             low, high = (in_units(end, part.digits) for end in part.bounds)
@@ -219,8 +218,8 @@ def _left_out(plan: Plan) -> Iterator[str]:
         if table.rows_per_unit > 1:
             yield f"{table.name}: a unit's rows beyond {table.rows_per_unit:,} are left out"
     for part in keyed:
-        if part.limit is not None:
-            yield f"a unit counts for {part.limit.most:,} of its groups, others are left out"
+        for limit in part.limits:
+            yield f"{limit.table}: a unit counts for {limit.most:,} of its keys, others are left out"
 
 
 def _of_item(plan: Plan, item: Item) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from interlace.query.days import periods
@@ -91,23 +92,36 @@ def _listed(term: Bucketed | Truncated | Chosen | Scaled, most: int) -> tuple[in
     return tuple(sorted(codes))
 
 
-def key_limit(keys: Iterable[Term], joined: Joined) -> KeyLimit | None:
-    """The least declared limit on how many of these keys a unit counts for: of a key set that
-    determines them."""
-    wanted = {joined.origin(ref) for key in keys for ref in refs(key)}
-    if not wanted:
-        return None
-    limits = [
-        KeyLimit(table.name, index, keys_of.keys_per_unit)
-        for table in joined.tables
-        for index, keys_of in enumerate(table.key_sets)
-        if wanted <= _columns(table, keys_of.columns)
-    ]
-    return min(limits, key=lambda limit: limit.most, default=None)
+def key_limits(keys: Iterable[Term], joined: Joined) -> tuple[KeyLimit, ...]:
+    """Of each table of units that these keys come from the least declared limit on how many of
+    its keys a unit counts for: of a key set that determines them."""
+    found = []
+    for table, columns in _origins(keys, joined).items():
+        sets = enumerate(table.key_sets)
+        limits = [
+            KeyLimit(table.name, i, s.keys_per_unit) for i, s in sets if columns <= {*s.columns}
+        ]
+        found += sorted(limits, key=lambda limit: limit.most)[:1]
+    return tuple(found)
 
 
-def _columns(table: Table, names: Iterable[str]) -> set[Ref]:
-    return {Ref(table.name, name, table.kind(name)) for name in names}
+def most_groups(keys: Sequence[Key], joined: Joined, limits: Iterable[KeyLimit]) -> int:
+    """In how many groups one unit may be: each of its groups comes from one combination of rows
+    of the tables that the keys come from, or of keys where these are limited."""
+    declared = {limit.table: limit.most for limit in limits}
+    combined = 1
+    for table in _origins([key.term for key in keys], joined):
+        combined *= min(table.rows_per_unit, declared.get(table.name, table.rows_per_unit))
+    return min(combined, math.prod(len(key.codes) for key in keys))
+
+
+def _origins(keys: Iterable[Term], joined: Joined) -> dict[Table, set[str]]:
+    """The tables of units that keys come from, and the columns that determine them."""
+    used = {joined.origin(ref) for key in keys for ref in refs(key)}
+    names = {
+        table: {ref.name for ref in used if ref.table == table.name} for table in joined.tables
+    }
+    return {table: columns for table, columns in names.items() if columns}
 
 
 def refs(term: Term) -> Iterator[Ref]:

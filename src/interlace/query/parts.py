@@ -13,7 +13,7 @@ from typing import Literal
 
 from interlace.core.queries import Sensitivity
 from interlace.query.joins import Joined
-from interlace.query.keys import Key, KeyLimit
+from interlace.query.keys import Key, KeyLimit, key_limits, most_groups
 from interlace.query.terms import Term
 
 Kind = Literal["rows", "units", "sum"]
@@ -32,7 +32,7 @@ class Part:
     term: Term | None
     keys: tuple[Key, ...]
     clamp: tuple[int, int] | None
-    limit: KeyLimit | None = field(compare=False)
+    limits: tuple[KeyLimit, ...] = field(compare=False)
     bounds: tuple[int, int] = field(compare=False)
     sensitivity: Sensitivity = field(compare=False)
 
@@ -59,7 +59,6 @@ def part(
     term: Term | None = None,
     keys: tuple[Key, ...] = (),
     clamp: tuple[int, int] | None = None,
-    limit: KeyLimit | None = None,
 ) -> Part:
     """The part with its bounds. A ``clamp`` contains 0.
 
@@ -71,16 +70,15 @@ def part(
     least, most = (1, 1) if term is None else term.kind.codes
     lower, upper = rows * min(least, 0), rows * max(most, 0)
     total = max(-lower, upper)
-    groups = min(rows, math.prod(len(key.codes) for key in keys))
-    if limit is not None:
-        groups = min(groups, limit.most)
+    limits = key_limits([key.term for key in keys], joined)
+    groups = most_groups(keys, joined, limits)
     if kind == "units":
         lower, upper, total = 0, 1, groups
     if clamp is not None:
         lower, upper = max(lower, clamp[0]), min(upper, clamp[1])
     cell = max(-lower, upper)
     moved = _moved(groups, cell, min(total, groups * cell))
-    return Part(kind, term, keys, clamp, limit, (lower, upper), moved)
+    return Part(kind, term, keys, clamp, limits, (lower, upper), moved)
 
 
 def _moved(groups: int, cell: int, total: int) -> Sensitivity:

@@ -140,9 +140,9 @@ def _bounds(plan: Plan, names: Names, part: Part) -> Iterator[exp.Expr]:
         if table.rows_per_unit > 1:
             rank = column(names.tables[table.name], RANK)
             yield exp.LTE(this=rank, expression=integer(table.rows_per_unit))
-    if part.limit is not None:
-        rank = column(names.tables[part.limit.table], key_rank(part.limit.index))
-        yield exp.LTE(this=rank, expression=integer(part.limit.most))
+    for limit in part.limits:
+        rank = column(names.tables[limit.table], key_rank(limit.index))
+        yield exp.LTE(this=rank, expression=integer(limit.most))
 
 
 def _stored(name: str, catalog: str | None) -> exp.Expr:

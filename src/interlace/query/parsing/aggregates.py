@@ -14,7 +14,7 @@ from sqlglot import expressions as exp
 from interlace.query import estimates, making
 from interlace.query.columns import Boolean, Day
 from interlace.query.estimates import Mean
-from interlace.query.keys import Key, key_limit, public_codes
+from interlace.query.keys import Key, public_codes
 from interlace.query.parsing.advice import advice_for
 from interlace.query.parsing.expressions import Expressions, named, titled
 from interlace.query.parsing.scope import Scope
@@ -213,8 +213,7 @@ class Aggregates:
         """The place of this part, which is added if it is not there yet."""
         keys = self._keys if keys is None else keys
         joined = self._scope.joined
-        limit = key_limit([key.term for key in keys], joined)
-        new = part(kind, joined, term=term, keys=keys, clamp=clamp, limit=limit)
+        new = part(kind, joined, term=term, keys=keys, clamp=clamp)
         place = self._places.setdefault(new, len(self.parts))
         if place == len(self.parts):
             self.parts.append(new)
