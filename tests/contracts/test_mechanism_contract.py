@@ -277,7 +277,7 @@ def test_bad_counts_are_refused_by_name(kind: type[Served], argument: str, value
     assert refused.value.name == argument
 
 
-@pytest.mark.parametrize("value", [v for v in BAD_COUNTS if v != 10**13], ids=str)
+@pytest.mark.parametrize("value", [*BAD_COUNTS[:-2], 2**70 + 1], ids=str)
 @pytest.mark.parametrize("kind", list(MAKE))
 def test_bad_sensitivities_are_refused_by_name(kind: type[Served], value: Any) -> None:
     with pytest.raises(ParameterError) as refused:

@@ -21,7 +21,7 @@ _NUMBERS = st.sampled_from(
     ]
 )  # fmt: skip
 _SUMS = [
-    "§ + §", "§ - §", "§ - (§ - §)", "(§ + §) * §", "- §", "- - §", "+ §", "abs(§)", "§ * §",
+    "§ + §", "§ - §", "§ - (§ - §)", "(§ + §) * §", "- §", "- - §", "+ (§)", "abs(§)", "§ * §",
     "CLAMP(§, -2, 3.5)", "BUCKET(CLAMP(§, -9, 9), 3)", "BUCKET(value, 10, 3)",
     "CASE WHEN ¤ THEN § ELSE § END", "CASE WHEN ¤ THEN § WHEN ¤ THEN § ELSE 0.5 END", "(§)",
 ]  # fmt: skip
