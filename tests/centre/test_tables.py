@@ -127,6 +127,20 @@ def test_a_threshold_takes_one_number(centre: il.Centre) -> None:
         session.ask("EXPLAIN PRIVACY SELECT COUNT(*) FROM people")
 
 
+def test_a_quantile_is_compared_with_nothing(centre: il.Centre) -> None:
+    """Of one value its histogram is one count, which was compared in its place."""
+    of_one = "SELECT MEDIAN(age) FROM people WHERE age = 5"
+    account = centre.account("ada")
+    vector = account.open(il.mechanisms.SparseVector(epsilon=1), "people")
+    guessing = account.open(il.mechanisms.GuessAndCheck(epsilon=1, tolerance=3), "people")
+    laplace = account.open(il.mechanisms.Laplace(epsilon=1), "people")
+    for sql in (of_one, "SELECT QUANTILE(6, 0.5) FROM people", "SELECT MEDIAN(age) FROM people"):
+        for session, number in ((vector, "at_least"), (vector, "at_most"), (guessing, "guess")):
+            with pytest.raises(il.ParameterError, match=f"{number}.*quantile"):
+                session.ask(sql, **{number: 3})  # type: ignore[arg-type]  # not key=
+    assert laplace.ask(of_one).value == 5
+
+
 def test_accuracy_and_explanation_agree(centre: il.Centre) -> None:
     session = centre.account("ada").open(il.mechanisms.Laplace(epsilon=1), "people")
     accuracy, explained = session.accuracy(BY_WARD), session.explain("EXPLAIN PRIVACY " + BY_WARD)

@@ -11,6 +11,7 @@ from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, rational
 from interlace.core.queries import LARGEST_INTEGER, Comparison, Query, Sensitivity, Shares
 from interlace.core.queries import Plan as CorePlan
+from interlace.query.estimates import Quantile
 from interlace.query.plan import Plan
 from interlace.query.shape import Shape
 
@@ -100,6 +101,19 @@ class Question:
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> Question:
         return cls(body["sql"], **{n: Fraction(v) for n, v in body.items() if n != "sql"})
+
+    def check(self, plan: Plan) -> None:
+        """Raises ParameterError for a number where a quantile is asked for: mechanisms compare
+        what is noisy, which is its histogram, also where that has one cell only."""
+        given = [
+            name for name in ("at_least", "at_most", "guess") if getattr(self, name) is not None
+        ]
+        if given and any(isinstance(item.column, Quantile) for item in plan.items):
+            raise ParameterError(
+                given[0],
+                "is for one count or sum, and a quantile is read off a histogram of counts: "
+                "compare the COUNT(*) of the rows up to a value",
+            )
 
     def query(self, plan: Asked) -> Query:
         """For a mechanism: in integer units of the plan's value.

@@ -176,6 +176,7 @@ class Session:
         if key is not None:
             checked_name(key, "key")
         plan = self._host.parse(sql)
+        question.check(plan)
         # Acquired before anything is drawn: racing draws of which one wins would be
         # rejection sampling (R5).
         with self._ledger.acquire(self.id):
