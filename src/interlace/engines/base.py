@@ -44,7 +44,8 @@ class Touched:
 
     def __str__(self) -> str:
         end = {"drop": "dropped", "clamp": "clamped"}.get(self.done, f"became {self.done}")
-        return f"column {self.column}: {self.rows:,} rows {self.rule.replace('_', ' ')}, {end}"
+        what = {"missing": "missing or unreadable"}.get(self.rule, self.rule.replace("_", " "))
+        return f"column {self.column}: {self.rows:,} rows {what}, {end}"
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class Report:
     >>> print(Report((TableReport("labs", 9, 1, 6, (Touched("value", "missing", "drop", 2),)),)))
     table labs: 9 rows read, 6 kept
       1 rows without a unit, dropped
-      column value: 2 rows missing, dropped
+      column value: 2 rows missing or unreadable, dropped
     """
 
     tables: tuple[TableReport, ...]

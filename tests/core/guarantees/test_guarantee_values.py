@@ -106,6 +106,7 @@ def test_repr_reads_back_exactly() -> None:
         assert found == guarantee
     assert repr(PureDP(0.1)) == "PureDP(0.1)"
     assert str(PureDP(Fraction(1, 11))) == "PureDP(1/11)"
+    assert str(PureDP(Fraction(1, 1010101))) == "PureDP(≈9.900000099e-07)"
     assert str(PureDP(Fraction(10**40 + 1, 3 * 10**40))) == "PureDP(≈0.333333333333)"
 
 

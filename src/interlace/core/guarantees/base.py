@@ -144,6 +144,6 @@ def briefly(value: Fraction) -> str:
     text = exactly(value)
     if not text.startswith("Fraction") and len(text) <= _SHOWN_DIGITS + 8:
         return text
-    if len(text) <= len("Fraction(1234, 12345)"):
+    if len(text) <= len("Fraction(1234, 12345)") and value.denominator < 10**5:
         return f"{value.numerator}/{value.denominator}"
     return f"≈{loss_up(value):.{_SHOWN_DIGITS}g}"
