@@ -20,7 +20,7 @@ from rich.table import Table
 
 import interlace as il
 from interlace.cli import nafld
-from interlace.engines.duckdb.register import CATALOG
+from interlace.engines.duckdb.files import CATALOG
 from interlace.query.parse import parse
 from interlace.query.rewrite import rewrite
 from interlace.query.schema import Dataset

@@ -28,7 +28,8 @@ from rich.table import Table
 import interlace as il
 from interlace.engines.base import Snapshot
 from interlace.engines.duckdb.engine import DuckDBEngine
-from interlace.engines.duckdb.register import CATALOG, register
+from interlace.engines.duckdb.files import CATALOG
+from interlace.engines.duckdb.register import register
 from interlace.query.parse import parse
 from interlace.query.schema import Dataset, KeySet
 from interlace.query.schema import Table as Declared

@@ -318,4 +318,4 @@ def test_values_are_remembered_for_one_account_and_not_beyond_the_centre(
                 for _ in range(2):
                     session.ask(ALL_SQL)
         assert len(parsed) == len(reads) == 2
-    assert centre._datasets._values._size == 0
+    assert centre._datasets._cache._size == 0

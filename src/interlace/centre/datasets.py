@@ -16,15 +16,16 @@ import sqlglot.dialects.duckdb  # noqa: F401
 from interlace.centre.faults import disk_errors, reach
 from interlace.centre.interrupts import interruptible, uninterrupted
 from interlace.centre.names import checked_name
+from interlace.centre.read_cache import ReadCache
 from interlace.centre.records import DatasetRecord
 from interlace.centre.registering import Handed, Registration
 from interlace.centre.sealing import Place, Sealer
-from interlace.centre.values import Values
 from interlace.centre.versions import next_version
 from interlace.core.errors import LedgerCorrupt, LedgerError, NotFound
 from interlace.engines.base import Engine, Progress, Snapshot
 from interlace.engines.duckdb.engine import DuckDBEngine
-from interlace.engines.duckdb.register import file_digest, register
+from interlace.engines.duckdb.files import file_digest
+from interlace.engines.duckdb.register import register
 from interlace.ledger import DATASET, Ledger
 from interlace.query.parse import parse
 from interlace.query.plan import Plan
@@ -45,14 +46,14 @@ class Datasets:
         self._closed = False
         self._found = lru_cache(None)(self._find)
         self._parsed = lru_cache(_REMEMBERED)(self._parse)
-        self._values = Values()
+        self._cache = ReadCache()
 
     def close(self) -> None:
         """Give up the engines; running reads may end, later ones raise EngineError."""
         self._closed = True
         for engine in list(self._engines.values()):
             engine.close()
-        self._values.clear()  # of private data
+        self._cache.clear()  # of private data
 
     def all(self) -> list[DatasetRecord]:
         """All versions of all datasets in the order of their registration."""
@@ -103,7 +104,7 @@ class Datasets:
         """
         if self._closed:
             raise LedgerError("the centre was closed: open it again")
-        return self._values.read((account, name, version), plan, self._engine(name, version).read)
+        return self._cache.read((account, name, version), plan, self._engine(name, version).read)
 
     def _engine(self, name: str, version: int) -> Engine:
         engine = self._engines.get((name, version))

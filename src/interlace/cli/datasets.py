@@ -6,13 +6,11 @@ What they need is imported as they run, so that the other commands start quickly
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from interlace.cli.progress import shown_progress
 
 
 @click.command()
@@ -28,9 +26,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 )
 @click.option("--name", help="Of the dataset; that of the new file, if not given.")
 @click.option("--unit", help="The column that says whose data a row is, in all tables.")
+@click.option(
+    "--public",
+    multiple=True,
+    metavar="SCHEMA",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Of tables about no unit, all of whose rows are public; may be repeated.",
+)
 @click.option("--dialect", help="Of a .sql file, by its name in sqlglot: postgres, mysql, ...")
 def init(
     schemas: tuple[Path, ...],
+    public: tuple[Path, ...],
     out: Path | None,
     name: str | None,
     unit: str | None,
@@ -44,7 +50,7 @@ def init(
     """
     from interlace.cli.declaring import drafted
 
-    click.echo(drafted(schemas, out, name, unit, dialect), nl=False)
+    click.echo(drafted(schemas, public, out, name, unit, dialect), nl=False)
 
 
 @click.command("check-config")
@@ -106,17 +112,3 @@ def dummy(folder: Path, dataset: str, out: Path, units: int, seed: int | None) -
         made = centre.dummy(dataset, units=units, seed=seed)
         file = made.write(out)
     click.echo(f"{file}: {made.units:,} units of dataset {dataset}, seed {made.seed}")
-
-
-@contextmanager
-def shown_progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A line of progress on a terminal, gone at the end."""
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as p:
-        task = p.add_task("")
-
-        def told(what: str, done: int, of: int) -> None:
-            p.update(task, description=what, completed=done, total=of)
-
-        yield told

@@ -24,7 +24,7 @@ import interlace as il
 from interlace.centre import Account, Answer, Centre, Session
 from interlace.cli import analysts, nafld
 from interlace.cli.analysts import Ask, Script
-from interlace.cli.datasets import shown_progress
+from interlace.cli.progress import shown_progress
 from interlace.core.errors import BudgetExceeded, InterlaceError, QueryRefused
 from interlace.core.mechanisms.codec import Served
 from interlace.query.columns import Column

@@ -8,16 +8,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from interlace.cli.expression import read_expression, read_number
+from interlace.cli.progress import shown_progress
 from interlace.cli.target import read_target
 from interlace.core.composition import compose
 from interlace.core.errors import ParameterError
@@ -59,7 +57,7 @@ def verify(
     _fitting(context, () if theorem else ("trials", "seed"), "goes with a theorem")
     _fitting(context, (*options, "as_json") if theorem else (), "goes with a mechanism")
     if theorem:
-        with _shown() as progress:
+        with shown_progress() as progress:
             outcome = run(target, trials, seed, progress)
         click.echo(str(outcome))
         sys.exit(0 if outcome.holds else 1)
@@ -93,7 +91,7 @@ def _mechanism(
         raise ParameterError(
             "mechanism", f"{target!r} is no mechanism: it has no {', '.join(missing)}"
         )
-    with _shown() as progress:
+    with shown_progress() as progress:
         report = verify_mechanism(
             mechanism,
             rounds=rounds,
@@ -136,17 +134,3 @@ def read_values(text: str) -> list[tuple[int, int] | Question]:
         else:
             found.append(Question(zero, one, **{_FORMS[match["form"]]: int(match["by"])}))
     return found
-
-
-@contextmanager
-def _shown() -> Iterator[Callable[[str, int, int], None]]:
-    """A line of progress on a terminal, gone at the end."""
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as p:
-        task = p.add_task("")
-
-        def told(what: str, done: int, of: int) -> None:
-            p.update(task, description=what, completed=done, total=of)
-
-        yield told

@@ -18,9 +18,10 @@ import duckdb
 
 from interlace.core.errors import EngineError, ParameterError
 from interlace.engines.base import Snapshot, failure
+from interlace.engines.duckdb.files import CATALOG, file_digest, quoted
 from interlace.engines.duckdb.forks import busy
 from interlace.engines.duckdb.reader import Reader
-from interlace.engines.duckdb.register import CATALOG, LAYOUT, file_digest
+from interlace.engines.duckdb.register import LAYOUT
 from interlace.query.plan import Plan
 from interlace.query.rewrite import Statement, assembled, rewrite
 from interlace.query.schema import Dataset
@@ -177,8 +178,7 @@ def _declares(text: str, dataset: Dataset) -> bool:
 def _lock_down(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     # An instance in memory that attaches the file, not the file itself: DuckDB would hand
     # a forked child its parent's instance of the same path.
-    escaped = str(path).replace("'", "''")
-    connection.execute(f"ATTACH '{escaped}' AS {CATALOG} (READ_ONLY)")
+    connection.execute(f"ATTACH {quoted(str(path))} AS {CATALOG} (READ_ONLY)")
     connection.execute("SET GLOBAL TimeZone = 'UTC'")  # for its cursors too
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")

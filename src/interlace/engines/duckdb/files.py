@@ -54,8 +54,8 @@ def writer(work: Path, file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET enable_progress_bar = false")  # in an interactive session it is on
         # In a file, not as temporary tables: there it is compressed, and need not fit in memory.
-        connection.execute(f"ATTACH '{quoted(str(work / 'stage.duckdb'))}' AS {STAGE}")
-        connection.execute(f"ATTACH '{quoted(str(file))}' AS {CATALOG}")
+        connection.execute(f"ATTACH {quoted(str(work / 'stage.duckdb'))} AS {STAGE}")
+        connection.execute(f"ATTACH {quoted(str(file))} AS {CATALOG}")
         yield connection
         connection.execute(f"DETACH {CATALOG}")  # writes what is still in memory
     finally:
@@ -93,6 +93,11 @@ def counts(connection: duckdb.DuckDBPyConnection, sql: str) -> list[int]:
     return [int(value) for value in row]
 
 
-def quoted(text: str, mark: str = "'") -> str:
-    """The text between two marks in SQL."""
-    return text.replace(mark, mark * 2)
+def quoted(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """A name as SQL takes it exactly."""
+    return '"' + name.replace('"', '""') + '"'

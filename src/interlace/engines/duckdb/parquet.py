@@ -8,13 +8,13 @@ from pathlib import Path
 import duckdb
 
 from interlace.core.errors import DataError
+from interlace.engines.duckdb.files import identifier
 
 
 def write_parquet(file: Path, columns: Mapping[str, tuple[str, Sequence[object]]]) -> None:
     """Write columns, each with its SQL type, into a new file. Raises OSError."""
     picked = ", ".join(
-        f'unnest(?::{sql_type}[]) AS "{name.replace(chr(34), chr(34) * 2)}"'
-        for name, (sql_type, _) in columns.items()
+        f"unnest(?::{sql_type}[]) AS {identifier(name)}" for name, (sql_type, _) in columns.items()
     )
     with duckdb.connect() as connection:
         # Not "COPY ... TO ?": DuckDB takes no parameter there.

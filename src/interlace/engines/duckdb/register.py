@@ -15,14 +15,12 @@ import duckdb
 
 from interlace.core.errors import DataError, ParameterError
 from interlace.engines.base import Progress, Registered, Report, Snapshot, TableReport
-from interlace.engines.duckdb.files import CATALOG, file_digest, publish, workshop, writer
+from interlace.engines.duckdb.files import CATALOG, publish, workshop, writer
 from interlace.engines.duckdb.forks import busy
 from interlace.engines.duckdb.sources import Source
 from interlace.engines.duckdb.staging import report, stage
 from interlace.engines.duckdb.writing import number_units, write_public, write_table
 from interlace.query.schema import Dataset
-
-__all__ = ["CATALOG", "LAYOUT", "file_digest", "register"]
 
 #: What a snapshot holds. 1: codes. 2: ranks of rows and keys too, and public tables; a file of
 #: the first kind does not say so.
@@ -67,9 +65,9 @@ def register(
             with writer(work, file) as connection:
                 found = _fill(connection, sources, dataset, key, steps)
             steps.begin("snapshot: written out")
-            snapshot = _publish(file, folder, dataset)
+            path, digest = publish(file, folder)
         steps.end()
-        return Registered(snapshot, found)
+        return Registered(Snapshot(dataset, path, digest), found)
     except DataError as error:
         interrupted, problem = False, str(error)
     except Exception as error:  # noqa: BLE001 - whatever happened may quote data
@@ -129,11 +127,6 @@ def _declare(connection: duckdb.DuckDBPyConnection, dataset: Dataset) -> None:
         f"SELECT ?::VARCHAR AS dataset, {LAYOUT}::INTEGER AS layout",
         [dataset.to_json()],
     )
-
-
-def _publish(file: Path, folder: Path, dataset: Dataset) -> Snapshot:
-    path, digest = publish(file, folder)
-    return Snapshot(dataset, path, digest)
 
 
 class _Steps:

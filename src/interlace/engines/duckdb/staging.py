@@ -14,7 +14,7 @@ import duckdb
 from interlace.core.errors import DataError
 from interlace.engines.base import TableReport, Touched
 from interlace.engines.duckdb import normalise
-from interlace.engines.duckdb.files import STAGE, counts, quoted
+from interlace.engines.duckdb.files import STAGE, counts, identifier
 from interlace.engines.duckdb.sources import Source, attach_source
 from interlace.query.columns import Category
 from interlace.query.schema import Columns
@@ -60,27 +60,12 @@ def stage(
     """
     name, columns = table
     staged = Staged(short, name, columns, unit)
-    wanted = [column for column, _ in columns]
-    try:
-        found = attach_source(
-            connection, f"source_{short}", source, [*([unit] if unit else []), *wanted]
-        )
-    except DataError as error:
-        raise DataError(f"table {name!r}: {error}") from None
-    raw = [f"{_name(found[column][0])} AS r{j}" for j, column in enumerate(wanted)]
-    if unit:
-        raw.append(f"{_name(found[unit][0])} AS u")
-    connection.execute(
-        f"CREATE TEMP VIEW raw_{short} AS SELECT {', '.join(raw)} FROM source_{short}"
-    )
-    parts, labels, joins = (
-        [_unit(connection, staged, found[unit][1])] if unit else ["NULL AS k"],
-        [],
-        [],
-    )
+    types = _view(connection, staged, source)
+    items = [_unit(connection, staged, types[unit]) if unit else "NULL AS k"]
+    labels, joins = [], []
     for j, (column, kind) in enumerate(columns):
         where = f"table {name!r}, column {column!r}"
-        sql_type = found[column][1]
+        sql_type = types[column]
         if isinstance(kind, Category):
             labels.append(f", {normalise.label(kind, f'r{j}', sql_type, where)} AS l{j}")
             joins.append(
@@ -89,16 +74,31 @@ def stage(
             place = normalise.label_place(f"l{j}", f"d{j}.code")
         else:
             place = normalise.place(kind, f"r{j}", sql_type, where)
-        parts.append(f"{place} AS p{j}")
+        items.append(f"{place} AS p{j}")
     connection.execute(
-        f"CREATE TABLE {staged.stored} AS SELECT {', '.join(parts)} "
+        f"CREATE TABLE {staged.stored} AS SELECT {', '.join(items)} "
         f"FROM (SELECT *{''.join(labels)} FROM raw_{short}) AS raw{''.join(joins)}"
     )
     return staged
 
 
-def _name(column: str) -> str:
-    return f'"{quoted(column, chr(34))}"'
+def _view(connection: duckdb.DuckDBPyConnection, staged: Staged, source: Source) -> dict[str, str]:
+    """Shows a source's columns as ``r0``, ``r1`` and so on, its unit as ``u``; their SQL types."""
+    short, unit = staged.short, staged.unit
+    wanted = [column for column, _ in staged.columns]
+    try:
+        found = attach_source(
+            connection, f"source_{short}", source, [*([unit] if unit else []), *wanted]
+        )
+    except DataError as error:
+        raise DataError(f"table {staged.table!r}: {error}") from None
+    raw = [f"{identifier(found[column][0])} AS r{j}" for j, column in enumerate(wanted)]
+    if unit:
+        raw.append(f"{identifier(found[unit][0])} AS u")
+    connection.execute(
+        f"CREATE TEMP VIEW raw_{short} AS SELECT {', '.join(raw)} FROM source_{short}"
+    )
+    return {column: sql_type for column, (_, sql_type) in found.items()}
 
 
 def _unit(connection: duckdb.DuckDBPyConnection, staged: Staged, sql_type: str) -> str:

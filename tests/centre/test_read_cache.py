@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from interlace.centre import values
-from interlace.centre.values import Values
+from interlace.centre import read_cache
+from interlace.centre.read_cache import ReadCache
 from interlace.query.columns import Category, Integer
 from interlace.query.parse import parse
 from interlace.query.plan import Plan
@@ -40,7 +40,7 @@ def plan(sql: str) -> Plan:
 
 
 def test_parts_are_read_once_for_an_account_and_a_version() -> None:
-    known, read = Values(), list[str]()
+    known, read = ReadCache(), list[str]()
     first = plan("SELECT AVG(value) FROM labs WHERE value > 3")
     second = plan("SELECT COUNT(*), STDDEV(value) AS s, SUM(value) FROM labs WHERE NOT value <= 3")
     known.read(ADA, first, reader(read))
@@ -66,14 +66,14 @@ def test_parts_are_read_once_for_an_account_and_a_version() -> None:
     ],
 )
 def test_what_differs_is_read(other: str) -> None:
-    known, read = Values(), list[str]()
+    known, read = ReadCache(), list[str]()
     known.read(ADA, plan("SELECT COUNT(*) FROM labs WHERE value > 3 GROUP BY lab"), reader(read))
     known.read(ADA, plan(other), reader(read))
     assert len(read) == 2
 
 
 def test_a_failed_read_leaves_nothing() -> None:
-    known, read = Values(), list[str]()
+    known, read = ReadCache(), list[str]()
 
     def fail(_: Plan) -> tuple[int, ...]:
         raise OSError
@@ -87,8 +87,8 @@ def test_a_failed_read_leaves_nothing() -> None:
 
 
 def test_only_so_many_numbers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "MOST", 4)
-    known, read = Values(), list[str]()
+    monkeypatch.setattr(read_cache, "MOST", 4)
+    known, read = ReadCache(), list[str]()
     for bound in (1, 2, 3, 2, 1):  # two cells each: 1 went when 3 came
         sql = f"SELECT COUNT(*) FROM labs WHERE value > {bound} GROUP BY lab"
         known.read(ADA, plan(sql), reader(read))
@@ -97,7 +97,7 @@ def test_only_so_many_numbers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_threads_may_ask_at_once() -> None:
-    known = Values()
+    known = ReadCache()
     plans = [
         plan(f"SELECT COUNT(*), SUM(value) FROM labs WHERE value > {i % 5}") for i in range(50)
     ]

@@ -22,8 +22,8 @@ Place = tuple[str, str, int]
 Cells = tuple[int, ...]
 
 
-class Values:
-    """Remembers the least recently used parts last. Safe to share between threads."""
+class ReadCache:
+    """Forgets the least recently used parts first. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[Place, str], Cells] = OrderedDict()
