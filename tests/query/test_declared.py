@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from interlace.core.errors import DataError, ParameterError
+from interlace.query.column_types import COLUMN_TYPES
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
 from interlace.query.declarations.reading import parse_declaration, read_declaration
-from interlace.query.schema import COLUMN_TYPES, Dataset, KeySet, PublicTable, Table
+from interlace.query.schema import Dataset, KeySet, PublicTable, Table
 from tests.query.support import CLINIC
 
 NAN, INF = float("nan"), float("inf")

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
-from interlace.query.declarations.dummy import Value, dummy_tables
+from interlace.query.declarations.dummy import dummy_tables
+from interlace.query.figures import Value
 from interlace.query.schema import Dataset, KeySet, PublicTable, Table
 from tests.effort import examples
 from tests.query.declarations import datasets

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.query.estimates import Cell, Column, Mean, Quantile, Spread, body_of, column_of
+from interlace.query.estimates import Cell, Estimator, Mean, Quantile, Spread, body_of, estimator_of
 from interlace.query.shape import KeyColumn, Shape, nonnegative
 from tests.effort import examples
 
@@ -83,7 +83,7 @@ def test_intervals_hold_what_the_exact_parts_give(codes: list[int], data: st.Dat
         [(min(a, b), max(a, b) + 1) for a, b in zip(one, other, strict=True)]
         for one, other in zip(exact, noisy, strict=True)
     ]
-    columns: list[Column] = [
+    columns: list[Estimator] = [
         MEAN,
         *(spread(sample, root) for sample in (False, True) for root in (False, True)),
         Quantile("q", 3, "1/3", tuple(range(LOWER, UPPER + 1)), DIGITS, day=False),
@@ -150,7 +150,7 @@ def test_a_shape_travels_as_json() -> None:
     assert Shape.read(shape.body()) == shape
     assert shape.groups == 4
     for column in shape.columns:
-        assert column_of(body_of(column)) == column
+        assert estimator_of(body_of(column)) == column
 
 
 def test_rows_come_with_the_last_key_fastest() -> None:

@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from interlace.core.errors import ParameterError
+from interlace.query.figures import decimal_text
 from interlace.query.names import checked_name
 
 Constant = int | str | bool | Decimal | Fraction | float | datetime.date
@@ -127,9 +128,12 @@ class Select:
     def join(self, name: str, *, using: str | None = None, on: Expression | None = None) -> Select:
         """Join a table, USING a column, or ON columns that are equal. Raises ParameterError
         unless one of them is given."""
-        if (using is None) == (on is None):
+        if using is not None and on is None:
+            how = f"USING ({col(using).sql})"
+        elif on is not None and using is None:
+            how = f"ON {on.sql}"
+        else:
             raise ParameterError("using", "give either using= or on=")
-        how = f"USING ({col(using).sql})" if using is not None else f"ON {on.sql}"  # type: ignore[union-attr]  # one is given
         return replace(self, source=f"{self.source} JOIN {_name(name)} {how}")
 
     def where(self, condition: Expression) -> Select:
@@ -233,19 +237,15 @@ def written(value: object) -> Expression:
 
 
 def _decimal(value: float | Decimal | Fraction) -> str:
-    digits = Decimal(repr(value)) if isinstance(value, float) else value
-    if isinstance(digits, Decimal) and digits.is_finite():
-        return format(digits, "f")
-    if isinstance(digits, Fraction):
-        for places in range(16):
-            whole = digits * 10**places
-            if whole.denominator == 1:
-                return format(Decimal((int(whole < 0), _figures(int(whole)), -places)), "f")
+    exact = Decimal(repr(value)) if isinstance(value, float) else value
+    if isinstance(exact, Decimal) and exact.is_finite():
+        return format(exact, "f")
+    if isinstance(exact, Fraction):
+        for digits in range(16):
+            code = exact * 10**digits
+            if code.denominator == 1:
+                return decimal_text(int(code), digits)
     raise ParameterError("value", f"must be a number with finitely many decimals, got {value!r}")
-
-
-def _figures(value: int) -> tuple[int, ...]:
-    return tuple(map(int, str(abs(value))))
 
 
 def _name(name: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, natural, rational
 from interlace.query import values as read
+from interlace.query.figures import decimal_text
 from interlace.query.values import LARGEST_CODE, Constant, MismatchError, OutOfRange
 
 MOST_DIGITS = 15
@@ -127,10 +128,7 @@ class Decimal:
 
     def show(self, code: int) -> str:
         """The SQL literal of a code."""
-        if not self.digits:
-            return str(code)
-        whole, part = divmod(abs(code), 10**self.digits)
-        return f"{'-' if code < 0 else ''}{whole}.{part:0{self.digits}d}"
+        return decimal_text(code, self.digits)
 
 
 @dataclass(frozen=True)

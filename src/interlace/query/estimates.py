@@ -133,7 +133,8 @@ class Quantile:
             missed.append(max(target - below - count, below - target, Fraction(0)))
             below += count
         found = missed.index(min(missed))
-        return Estimate(self._value(found), tuple(map(self._value, self._ends(spans, share))))  # type: ignore[arg-type]  # two of them
+        low, high = self._ends(spans, share)
+        return Estimate(self._value(found), (self._value(low), self._value(high)))
 
     def _ends(self, spans: Spans, share: Fraction) -> tuple[int, int]:
         """Between which places the exact quantile lies."""
@@ -157,8 +158,8 @@ def _reached(below: Sequence[int], above: Sequence[int], share: Fraction) -> int
     return len(below) - 1
 
 
-Column = Cell | Mean | Spread | Quantile
-_KINDS: Mapping[str, type[Column]] = {
+Estimator = Cell | Mean | Spread | Quantile
+_KINDS: Mapping[str, type[Estimator]] = {
     "cell": Cell,
     "mean": Mean,
     "spread": Spread,
@@ -166,14 +167,14 @@ _KINDS: Mapping[str, type[Column]] = {
 }
 
 
-def body_of(column: Column) -> dict[str, Any]:
-    """A column as JSON."""
-    label = next(label for label, kind in _KINDS.items() if kind is type(column))
-    return {"item": label} | asdict(column)
+def body_of(estimator: Estimator) -> dict[str, Any]:
+    """An estimator as JSON."""
+    label = next(label for label, kind in _KINDS.items() if kind is type(estimator))
+    return {"item": label} | asdict(estimator)
 
 
-def column_of(body: Mapping[str, Any]) -> Column:
-    """The column whose ``body_of`` this is."""
+def estimator_of(body: Mapping[str, Any]) -> Estimator:
+    """The estimator whose ``body_of`` this is."""
     fields = {name: value for name, value in body.items() if name != "item"}
     if "mean" in fields:
         fields["mean"] = Mean(**fields["mean"])

@@ -23,6 +23,18 @@ def in_units(value: int, digits: int) -> Number:
     return Decimal((int(value < 0), tuple(map(int, str(abs(value)))), -digits))
 
 
+def decimal_text(code: int, digits: int) -> str:
+    """The same as SQL takes it: written out, without an exponent.
+
+    >>> decimal_text(-1250, 2), decimal_text(1, 8)
+    ('-12.50', '0.00000001')
+    """
+    if digits == 0:
+        return str(code)
+    whole, part = divmod(abs(code), 10**digits)
+    return f"{'-' if code < 0 else ''}{whole}.{part:0{digits}d}"
+
+
 def nearest(value: Fraction, digits: int) -> Number:
     """The nearest number of so many decimals."""
     return in_units(round(value * 10**digits), digits)

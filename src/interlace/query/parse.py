@@ -87,15 +87,22 @@ class _Reading:
 
     def plan(self) -> Plan:
         where = self._where()
-        keys: list[Key] = []
-        for node in self._group():
-            key = self._key(node, where)
-            if key.term in [other.term for other in keys]:
-                raise self._source.refuse(node, "key given twice", "name each key once")
-            keys.append(key)
+        keys = self._keys(where)
+        aggregates = Aggregates(self._scope, self._conditions.expressions, where, keys)
         terms = [key.term for key in keys]
-        expressions = self._conditions.expressions
-        aggregates = Aggregates(self._scope, expressions, where, keys)
+        items, names = self._items(aggregates, terms)
+        named = tuple((names.get(key.term) or self._told(key.term, terms), key) for key in keys)
+        self._check_names([*(name for name, _ in named), *(item.column.name for item in items)])
+        parts = tuple(aggregates.parts)
+        try:
+            return Plan(self._dataset, self._scope.joined, where, named, parts, tuple(items))
+        except ParameterError as error:
+            raise self._source.refuse(self._select.expressions[0], "query", error.problem) from None
+
+    def _items(
+        self, aggregates: Aggregates, terms: Sequence[Term]
+    ) -> tuple[list[Item], dict[Term, str]]:
+        """The aggregates of the SELECT list, and what the keys among it are called."""
         items: list[Item] = []
         names: dict[Term, str] = {}
         for selected in self._selected:
@@ -111,19 +118,7 @@ class _Reading:
             raise self._source.refuse(
                 self._select, "SELECT without an aggregate", f"ask for a count or a sum: {FORM}"
             )
-        named = tuple((names.get(key.term) or self._told(key.term, terms), key) for key in keys)
-        self._check_names([*(name for name, _ in named), *(item.column.name for item in items)])
-        try:
-            return Plan(
-                self._dataset,
-                self._scope.joined,
-                where,
-                named,
-                tuple(aggregates.parts),
-                tuple(items),
-            )
-        except ParameterError as error:
-            raise self._source.refuse(self._select.expressions[0], "query", error.problem) from None
+        return items, names
 
     def _selected_item(self, node: exp.Expr) -> _Selected:
         if not isinstance(node, exp.Alias):
@@ -143,12 +138,18 @@ class _Reading:
         self._source.expect(where, exp.Where, "this")
         return self._conditions.read(where.this)
 
-    def _group(self) -> list[exp.Expr]:
+    def _keys(self, where: Predicate) -> list[Key]:
         group = self._select.args.get("group")
         if group is None:
             return []
         self._source.expect(group, exp.Group, "expressions")
-        return list(group.expressions)
+        keys: list[Key] = []
+        for node in group.expressions:
+            key = self._key(node, where)
+            if key.term in [other.term for other in keys]:
+                raise self._source.refuse(node, "key given twice", "name each key once")
+            keys.append(key)
+        return keys
 
     def _key(self, node: exp.Expr, where: Predicate) -> Key:
         if any(True for _ in node.find_all(exp.AggFunc)):

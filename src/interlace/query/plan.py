@@ -12,7 +12,7 @@ from functools import cached_property
 
 from interlace.core.errors import ParameterError
 from interlace.core.queries import Sensitivity, Shares
-from interlace.query.estimates import Column
+from interlace.query.estimates import Estimator
 from interlace.query.joins import Joined
 from interlace.query.keys import MOST_KEYS, Key
 from interlace.query.making import shown
@@ -33,7 +33,7 @@ class Item:
     """One of the SELECT list: its name, its text, and what it is made of."""
 
     text: str
-    column: Column
+    column: Estimator
 
 
 @dataclass(frozen=True)

@@ -5,31 +5,21 @@ Everything here is public metadata; the ledger keeps it as JSON.
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import natural
-from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
+from interlace.query.column_types import decode_column, encode_column
+from interlace.query.columns import Column
 from interlace.query.names import check_distinct, checked_name, find
 
 #: What one unit may contribute to a table at most.
 MOST_ROWS_PER_UNIT = 10**6
 #: Each key set is one more sort of the table when it is registered.
 MOST_KEY_SETS = 16
-
-COLUMN_TYPES: Mapping[str, type[Column]] = {
-    "integer": Integer,
-    "decimal": Decimal,
-    "category": Category,
-    "day": Day,
-    "boolean": Boolean,
-}
-
 
 Columns = tuple[tuple[str, Column], ...]
 
@@ -86,6 +76,7 @@ class Table(_Columned):
     each unit. ``key_sets`` are the keys for each of which a number of keys a unit is declared.
     ``columns`` may be handed over as a mapping.
 
+    >>> from interlace.query.columns import Integer
     >>> Table("labs", {"value": Integer(0, 500)}, rows_per_unit=60).column("VALUE")
     'value'
     """
@@ -116,6 +107,7 @@ class PublicTable(_Columned):
     """A table about no unit, all of whose rows are public: ``key`` is the column that names
     each of them, once. ``columns`` may be handed over as a mapping.
 
+    >>> from interlace.query.columns import Integer
     >>> PublicTable("wards", "ward", {"ward": Integer(1, 9), "beds": Integer(0, 99)}).key
     'ward'
     """
@@ -146,6 +138,7 @@ class Dataset:
     column, and for a public table with a column of the unit's name: what is about units is
     not public.
 
+    >>> from interlace.query.columns import Integer
     >>> people = Table("people", {"age": Integer(0, 120)})
     >>> Dataset.from_json(Dataset("clinic", "id", (people,)).to_json()).unit
     'id'
@@ -264,19 +257,7 @@ def _table_json(table: Table) -> dict[str, Any]:
 
 
 def _columns_json(columns: Columns) -> list[list[Any]]:
-    return [[name, _column_json(kind)] for name, kind in columns]
-
-
-def _column_json(kind: Column) -> dict[str, Any]:
-    label = next(label for label, cls in COLUMN_TYPES.items() if cls is type(kind))
-    values = {item.name: getattr(kind, item.name) for item in fields(kind) if item.init}
-    return {"type": label} | {name: _plain(value) for name, value in values.items()}
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Fraction):
-        return str(value)
-    return value.isoformat() if isinstance(value, datetime.date) else value
+    return [[name, encode_column(kind)] for name, kind in columns]
 
 
 def _table(value: dict[str, Any]) -> Table:
@@ -287,13 +268,4 @@ def _table(value: dict[str, Any]) -> Table:
 
 
 def _columns(value: list[Any]) -> Columns:
-    return tuple((name, _column(kind)) for name, kind in value)
-
-
-def _column(value: dict[str, Any]) -> Column:
-    arguments = {name: part for name, part in value.items() if name != "type"}
-    if value["type"] == "decimal":  # exact rationals were written as n/d
-        for name in ("lower", "upper", "missing"):
-            if arguments[name] != "drop":
-                arguments[name] = Fraction(arguments[name])
-    return COLUMN_TYPES[value["type"]](**arguments)
+    return tuple((name, decode_column(kind)) for name, kind in value)

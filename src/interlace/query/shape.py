@@ -12,18 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interlace.query.columns import Boolean, Category, Day
-from interlace.query.columns import Column as Kind
-from interlace.query.estimates import Cell, Column, body_of, column_of
+from interlace.query.columns import Boolean, Category, Column, Day
+from interlace.query.estimates import Cell, Estimator, Span, body_of, estimator_of
 from interlace.query.figures import Value, in_units
 from interlace.query.keys import Key
 from interlace.query.values import day_of
 
-Span = tuple[int, int]
-
 
 @dataclass(frozen=True)
-class Table:
+class AnswerTable:
     """What an answer comes to. ``rows`` hold keys and items by name, in public order, and
     ``intervals`` for each row those of its items."""
 
@@ -60,7 +57,7 @@ class KeyColumn:
         return bool(code) if self.type == "truth" else in_units(code, self.digits)
 
 
-def _type(kind: Kind) -> str:
+def _type(kind: Column) -> str:
     return "day" if isinstance(kind, Day) else "truth" if isinstance(kind, Boolean) else "number"
 
 
@@ -72,7 +69,7 @@ class Shape:
     keys: tuple[KeyColumn, ...]
     widths: tuple[int, ...]
     counts: tuple[bool, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[Estimator, ...]
 
     @classmethod
     def number(cls, name: str, digits: int) -> Shape:
@@ -89,7 +86,7 @@ class Shape:
         """Whether the answer is one number."""
         return not self.keys and len(self.columns) == 1
 
-    def table(self, values: Sequence[int], spans: Sequence[Span]) -> Table:
+    def table(self, values: Sequence[int], spans: Sequence[Span]) -> AnswerTable:
         """The table of these noisy cells and of the intervals around them."""
         cells, ranges = list(self._cut(values)), list(self._cut(spans))
         rows, intervals = [], []
@@ -99,7 +96,7 @@ class Shape:
             keys = dict(zip((key.name for key in self.keys), group, strict=True))
             rows.append(keys | {name: item.value for name, item in found.items()})
             intervals.append({name: item.interval for name, item in found.items()})
-        return Table(tuple(rows), tuple(intervals))
+        return AnswerTable(tuple(rows), tuple(intervals))
 
     def consistent(self, values: Sequence[int], total: int | None = None) -> tuple[int, ...]:
         """The cells with all counts at least 0; with a ``total``, those of each part of counts
@@ -134,7 +131,7 @@ class Shape:
     def read(cls, body: Mapping[str, Any]) -> Shape:
         """The shape whose ``body`` this is."""
         keys = (KeyColumn(name, kind, digits, tuple(c)) for name, kind, digits, c in body["keys"])
-        columns = tuple(map(column_of, body["columns"]))
+        columns = tuple(map(estimator_of, body["columns"]))
         return cls(tuple(keys), tuple(body["widths"]), tuple(body["counts"]), columns)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from interlace.core.errors import QueryRefused
-from interlace.query.columns import Column, Day
-from interlace.query.figures import in_units
+from interlace.query.columns import Column
+from interlace.query.figures import decimal_text
 from interlace.query.joins import Joined
 from interlace.query.parts import Part
 from interlace.query.predicates import Always, Every, Predicate, Ranges, Some, Within, complement
@@ -34,8 +34,8 @@ from interlace.query.terms import (
     Truth,
 )
 
-#: Of a query, in characters; no text of so many terms is shorter.
-LONGEST_TEXT = 20_000
+#: As many as a query may have characters: no text of so many terms is shorter.
+_MOST_TERMS = 20_000
 
 
 def sql_of(
@@ -78,7 +78,7 @@ class Writer:
 
     def __init__(self, single: bool) -> None:
         self._single = single
-        self._left = LONGEST_TEXT
+        self._left = _MOST_TERMS
 
     def term(self, term: Term, strength: int = 0) -> str:
         """The text, in parentheses if it binds less tightly than ``strength``: 1 for a sum, 2
@@ -95,7 +95,7 @@ class Writer:
             text = f"SUM({self.term(part.term)})"
         if part.clamp is None:
             return text
-        low, high = (in_units(end, part.digits) for end in part.clamp)
+        low, high = (decimal_text(end, part.digits) for end in part.clamp)
         return f"CLAMP({text}, {low}, {high})"
 
     def _text(self, term: Term, strength: int) -> str:
@@ -131,23 +131,17 @@ class Writer:
             case Absolute():
                 return f"ABS({inner})"
             case Clamped(_, lower, upper, kind):
-                low, high = (in_units(code, kind.digits) for code in (lower, upper))
+                low, high = (decimal_text(code, kind.digits) for code in (lower, upper))
                 return f"CLAMP({inner}, {low}, {high})"
             case PartOf(part):
                 return f"{part.upper()}({inner})"
             case Rounded(of, factor):
-                return f"ROUND({inner} / {in_units(factor, of.kind.digits)})"
+                return f"ROUND({inner} / {decimal_text(factor, of.kind.digits)})"
             case Truncated(period):
                 return f"DATE_TRUNC('{period}', {inner})"
             case Bucketed(_, width, origin, kind):
-                day = isinstance(kind, Day)
-                wide = in_units(width, kind.digits)
-                start = (
-                    Day("0001-01-01", "9999-12-31").show(origin)
-                    if day
-                    else in_units(origin, kind.digits)
-                )
-                return f"BUCKET({inner}, {wide}, {start})"
+                wide = decimal_text(width, kind.digits)
+                return f"BUCKET({inner}, {wide}, {kind.show(origin)})"
 
     def condition(self, where: Predicate) -> str | None:
         """The text of a condition; None where it always holds."""

@@ -16,6 +16,7 @@ from interlace.query.keys import MOST_KEYS
 from interlace.query.parse import parse
 from interlace.query.plan import LARGEST_SENSITIVITY, Plan
 from interlace.query.schema import Dataset, Table
+from interlace.query.text import quoted
 
 #: Above it the noise of a plain count is large, whatever the budget.
 _MANY_ROWS = 1000
@@ -79,14 +80,14 @@ def advice_on(dataset: Dataset) -> tuple[Advice, ...]:
 
 
 def _table(dataset: Dataset, table: Table) -> TableFacts:
-    count = _plan(dataset, f"SELECT COUNT(*) FROM {_name(table.name)}")
+    count = _plan(dataset, f"SELECT COUNT(*) FROM {quoted(table.name)}")
     assert count is not None
     columns = (_column(dataset, table, name, kind) for name, kind in table.columns)
     return TableFacts(table, count.sensitivity.linf, tuple(columns))
 
 
 def _column(dataset: Dataset, table: Table, name: str, kind: Column) -> ColumnFacts:
-    column, source, unit = _name(name), _name(table.name), _name(dataset.unit)
+    column, source, unit = quoted(name), quoted(table.name), quoted(dataset.unit)
     total = _plan(dataset, f"SELECT SUM({column}) FROM {source}")
     groups = _plan(
         dataset, f"SELECT {column}, COUNT(DISTINCT {unit}) FROM {source} GROUP BY {column}"
@@ -103,10 +104,6 @@ def _plan(dataset: Dataset, sql: str) -> Plan | None:
         return parse(sql, dataset)
     except QueryRefused:
         return None
-
-
-def _name(name: str) -> str:
-    return f'"{name}"'
 
 
 def _advice(found: TableFacts) -> Iterator[Advice]:

@@ -10,16 +10,17 @@ import contextlib
 import decimal
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from interlace.core.errors import DataError, ParameterError
+from interlace.query.column_types import COLUMN_TYPES
 from interlace.query.columns import Boolean, Column
-from interlace.query.declarations.reading import Declaration, parse_declaration
+from interlace.query.declarations.reading import RULES, Declaration, keys_of, parse_declaration
 from interlace.query.names import checked_name, folded
-from interlace.query.schema import COLUMN_TYPES, KeySet, PublicTable, Table
+from interlace.query.schema import KeySet, PublicTable, Table
 
 #: Why a key matters, for whoever has to fill it in.
 WHY: Mapping[str, str] = {
@@ -41,8 +42,6 @@ WHY: Mapping[str, str] = {
     "grows with it",
 }
 WHY = {**WHY, "upper": WHY["lower"]}
-
-_OPTIONAL = ("missing", "out_of_range", "unknown")
 
 
 @dataclass(frozen=True)
@@ -133,8 +132,8 @@ class _Walk:
         self,
         value: Mapping[str, Any],
         path: tuple[str, ...],
-        required: tuple[str, ...],
-        optional: tuple[str, ...] = (),
+        required: Sequence[str],
+        optional: Sequence[str] = (),
     ) -> bool:
         """Whether all keys that are required are there and no others."""
         before = len(self.problems)
@@ -218,10 +217,8 @@ class _Walk:
             self.note((*path, "type"), "is missing" if label is None else known, WHY["type"])
             return
         kind = COLUMN_TYPES[label]
-        names = [item.name for item in fields(kind) if not item.name.startswith("_")]
-        required = tuple(name for name in names if name not in _OPTIONAL)
-        optional = tuple(name for name in names if name in _OPTIONAL)
-        if self._keys(value, path, ("type", *required), optional):
+        required, rules = keys_of(kind)
+        if self._keys(value, path, ("type", *required), rules):
             arguments = {name: part for name, part in value.items() if name != "type"}
             self._build(kind, arguments, path)
 
@@ -231,7 +228,7 @@ class _Walk:
             kind(**arguments)
         except ParameterError as error:
             self.note((*path, error.name), error.problem)
-            if error.name in _OPTIONAL:
+            if error.name in RULES:
                 rest = {name: part for name, part in arguments.items() if name != error.name}
                 self._build(kind, rest, path)
 

@@ -7,19 +7,16 @@ versions of Python: one seed, one set of tables.
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal
+from interlace.query.figures import Value, in_units
 from interlace.query.schema import Dataset, PublicTable, Table
 from interlace.query.values import day_of
 
-#: A value as a source would hold it.
-Value = int | decimal.Decimal | str | datetime.date | bool
 #: A table by its columns.
 Values = Mapping[str, Sequence[Value]]
 
@@ -68,7 +65,7 @@ def value_of(kind: Column, code: int) -> Value:
         case Boolean():
             return bool(code)
         case Decimal():
-            return decimal.Decimal(kind.show(code))
+            return in_units(code, kind.digits)
         case _:
             return code
 

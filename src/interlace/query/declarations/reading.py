@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import decimal
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError, ParameterError
+from interlace.query.column_types import COLUMN_TYPES
 from interlace.query.columns import Column
-from interlace.query.schema import COLUMN_TYPES, Dataset, KeySet, PublicTable, Table
+from interlace.query.schema import Dataset, KeySet, PublicTable, Table
 
-_OPTIONAL = ("missing", "out_of_range", "unknown")
+#: The rules of a column for what does not fit, which have defaults.
+RULES = ("missing", "out_of_range", "unknown")
 
 
 @dataclass(frozen=True)
@@ -142,14 +144,17 @@ def _column(where: str, value: object) -> Column:
     if not isinstance(label, str) or label not in COLUMN_TYPES:
         raise ParameterError(f"{where}.type", f"must be one of {', '.join(COLUMN_TYPES)}")
     kind = COLUMN_TYPES[label]
-    names = [item.name for item in fields(kind) if not item.name.startswith("_")]
-    required = [name for name in names if name not in _OPTIONAL]
-    optional = [name for name in names if name in _OPTIONAL]
-    _check_keys(arguments, where, required, optional)
+    _check_keys(arguments, where, *keys_of(kind))
     try:
         return kind(**arguments)
     except ParameterError as error:
         raise _within(where, error) from None
+
+
+def keys_of(kind: type[Column]) -> tuple[list[str], list[str]]:
+    """The keys that declare a column of that type: those that are required, and the rules."""
+    names = [item.name for item in fields(kind) if not item.name.startswith("_")]
+    return [n for n in names if n not in RULES], [n for n in names if n in RULES]
 
 
 def _within(where: str, error: ParameterError) -> ParameterError:
@@ -166,8 +171,8 @@ def _mapping(value: object, where: str) -> Mapping[str, Any]:
 def _check_keys(
     value: Mapping[str, Any],
     where: str,
-    required: tuple[str, ...] | list[str],
-    optional: tuple[str, ...] | list[str] = (),
+    required: Sequence[str],
+    optional: Sequence[str] = (),
 ) -> None:
     allowed = ", ".join((*required, *optional)) or "none but type"
     for name in value:

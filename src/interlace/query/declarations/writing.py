@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from interlace.query.column_types import type_of
 from interlace.query.columns import Boolean, Category, Column, Decimal
-from interlace.query.schema import COLUMN_TYPES, Columns, Dataset
+from interlace.query.schema import Columns, Dataset
 
 
 def declaration_text(
@@ -68,8 +69,7 @@ def _head(where: str, name: str, sources: Mapping[str, str]) -> Iterator[str]:
 def _columns(where: str, name: str, columns: Columns) -> Iterator[str]:
     yield f"[{where}.{quoted(name)}.columns]"
     for column, kind in columns:
-        label = next(label for label, cls in COLUMN_TYPES.items() if cls is type(kind))
-        parts = [f'type = "{label}"', *_domain(kind), *_rules(kind)]
+        parts = [f'type = "{type_of(kind)}"', *_domain(kind), *_rules(kind)]
         yield f"{quoted(column)} = {{ {', '.join(parts)} }}"
 
 

@@ -161,7 +161,7 @@ class Aggregates:
         keys = (*self._keys, Key(term, codes))
         place = self._part("rows", keys=keys)
         digits = 0 if day else term.kind.digits
-        text = f"QUANTILE({self._write.term(term)}, {terms_text(share)})"
+        text = f"QUANTILE({self._write.term(term)}, {_constant(share)})"
         column = estimates.Quantile(name or _plain(text), place, str(share), codes, digits, day)
         return Item(text, column)
 
@@ -225,12 +225,8 @@ class Aggregates:
         return Item(text, estimates.Cell(name or _plain(text), place, part.digits))
 
 
-def terms_text(value: Fraction) -> str:
-    """A constant number as SQL writes it.
-
-    >>> terms_text(Fraction(-5, 2))
-    '-2.5'
-    """
+def _constant(value: Fraction) -> str:
+    """A constant number as SQL writes it."""
     found = making.literal(value)
     return found.kind.show(found.code)
 
