@@ -79,6 +79,10 @@ def test_a_draft_is_the_same_whatever_the_values_are(here: Path) -> None:
 def test_a_draft_is_filled_in_checked_and_registered(here: Path) -> None:
     _parquet(here / "people.parquet", [1, 2, 3], ["f", "m", "f"])
     (here / "made").mkdir()
+    (here / "codes.csv").write_text("code,beds\na,1\n", encoding="utf-8")
+    looked_up = run("init", "labs.csv", "--public", "codes.csv", "--unit", "id")
+    assert '[public."codes"]' in looked_up.output
+    assert 'source = "codes.csv"' in looked_up.output
     shown = run("init", "people.parquet", "-o", "made/clinic.toml", "--unit", "id")
     assert (shown.exit_code, "check-config" in shown.output) == (0, True)
     shown = run("check-config", "made/clinic.toml")

@@ -185,8 +185,27 @@ def test_the_unit_is_no_column_where_it_is_known() -> None:
     assert 'unit = "id"' in text
     assert '"ID"' not in text
     assert 'in all tables there is "ID" and "x"' in draft(tables)
-    with pytest.raises(ParameterError, match=r"unit: table 'c' has no column 'id'.*public\.c"):
+    with pytest.raises(ParameterError, match=r"unit: table 'c' has no column 'id'.*--public"):
         draft([*tables, Found("c", {"x": Field("boolean")})], "c", "id")
+
+
+def test_a_public_table_lacks_its_key_and_its_domains() -> None:
+    tables = [Found("a", {"id": Field("integer"), "x": Field("boolean")})]
+    codes = Found("codes", {"code": Field("category"), "beds": Field("integer")}, "codes.csv")
+    text = draft(tables, "c", "id", [codes])
+    lacking = [str(p).partition(": ")[2] for p in check_declaration(text).problems]
+    public = [told for told in lacking if told.startswith("public")]
+    assert public == [
+        "public.codes.key is missing",
+        "public.codes.columns.code.values is missing",
+        "public.codes.columns.beds.lower is missing",
+        "public.codes.columns.beds.upper is missing",
+    ]
+    assert 'one of "code", "beds"' in text
+    with pytest.raises(ParameterError, match="public: table 'codes' has the column 'CODE'"):
+        draft([Found("a", {"code": Field("integer")})], "c", "CODE", [codes])
+    with pytest.raises(ParameterError, match="tables"):
+        draft(tables, "c", "id", [Found("a", {"y": Field("boolean")})])
 
 
 def test_names_that_no_declaration_could_have_are_refused() -> None:

@@ -30,6 +30,7 @@ _LONGEST_LINE = 2**20
 
 def drafted(
     schemas: Sequence[Path],
+    public: Sequence[Path],
     out: Path | None,
     name: str | None,
     unit: str | None,
@@ -37,9 +38,12 @@ def drafted(
 ) -> str:
     """The draft of a declaration, as it is to be printed or what is to be said of the new file.
     Raises DataError, ParameterError."""
-    tables = [found for schema in schemas for found in read_schema(schema, dialect, out)]
+    tables, lookups = (
+        [found for schema in given for found in read_schema(schema, dialect, out)]
+        for given in (schemas, public)
+    )
     title = name or (None if out is None else out.stem)
-    text = draft(tables, title, unit)
+    text = draft(tables, title, unit, lookups)
     if out is None:
         return text
     try:

@@ -46,11 +46,17 @@ _RULES = {
 }
 
 
-def draft(tables: Sequence[Found], name: str | None = None, unit: str | None = None) -> str:
+def draft(
+    tables: Sequence[Found],
+    name: str | None = None,
+    unit: str | None = None,
+    public: Sequence[Found] = (),
+) -> str:
     """A TOML text with everything that the schemas tell, and a line for all that is missing.
 
-    ``unit`` is the column that names the privacy unit, if it is known. Raises ParameterError
-    for names that no declaration could have, and for a table without the unit.
+    ``unit`` is the column that names the privacy unit, if it is known; ``public`` are tables
+    about no unit. Raises ParameterError for names that no declaration could have, for a table
+    without the unit, and for a public one with it.
 
     >>> labs = Found("labs", {"id": Field("integer"), "sex": Field("boolean")})
     >>> print(draft([labs], name="clinic", unit="id"))
@@ -67,8 +73,8 @@ def draft(tables: Sequence[Found], name: str | None = None, unit: str | None = N
     # missing = "drop" unless said otherwise
     <BLANKLINE>
     """
-    check_distinct((table.name for table in tables), "tables")
-    for table in tables:
+    check_distinct((table.name for table in (*tables, *public)), "tables")
+    for table in (*tables, *public):
         for column in (checked_name(table.name, "tables"), *table.fields):
             checked_name(column, "columns")
         check_distinct(table.fields, "columns")
@@ -77,10 +83,15 @@ def draft(tables: Sequence[Found], name: str | None = None, unit: str | None = N
             if _column(table, unit) is None:
                 raise ParameterError(
                     "unit",
-                    f"table {table.name!r} has no column {unit!r}; if all its rows are public, leave "
-                    f"it out here and declare it in the draft, as [public.{table.name}]",
+                    f"table {table.name!r} has no column {unit!r}; if it is about no unit and all "
+                    "its rows are public, name it by --public",
                 )
-    return "\n".join((_HEAD, *_lines(tables, name, unit))) + "\n"
+        for table in public:
+            if _column(table, unit) is not None:
+                raise ParameterError(
+                    "public", f"table {table.name!r} has the column {unit!r}: it is about units"
+                )
+    return "\n".join((_HEAD, *_lines(tables, name, unit), *_public_lines(public))) + "\n"
 
 
 def _column(table: Found, name: str) -> str | None:
@@ -105,7 +116,22 @@ def _lines(tables: Sequence[Found], name: str | None, unit: str | None) -> Itera
         yield '# key_sets = [{ columns = ["..."], keys_per_unit = 3 }]   # for GROUP BY, if any'
         for column, field in table.fields.items():
             if unit is None or folded(column) != folded(unit):
-                yield from _column_lines(table.name, column, field)
+                yield from _column_lines(f"tables.{quoted(table.name)}", column, field)
+
+
+def _public_lines(tables: Sequence[Found]) -> Iterator[str]:
+    for table in tables:
+        yield ""
+        yield f"[public.{quoted(table.name)}]   # about no unit: nothing in it is protected"
+        if table.source is not None:
+            yield f"source = {quoted(table.source)}"
+        yield _missing("key", f"the column that tells its rows apart{_listed(table)}")
+        for column, field in table.fields.items():
+            yield from _column_lines(f"public.{quoted(table.name)}", column, field)
+
+
+def _listed(table: Found) -> str:
+    return f", one of {', '.join(map(quoted, table.fields))}" if len(table.fields) < 9 else ""
 
 
 def _candidates(tables: Sequence[Found]) -> str:
@@ -115,10 +141,10 @@ def _candidates(tables: Sequence[Found]) -> str:
     return f"; in all tables there is {' and '.join(map(quoted, common))}"
 
 
-def _column_lines(table: str, column: str, field: Field) -> Iterator[str]:
+def _column_lines(place: str, column: str, field: Field) -> Iterator[str]:
     given = "" if field.given is None else f"   # {' '.join(field.given.split())} in the source"
     yield ""
-    yield f"[tables.{quoted(table)}.columns.{quoted(column)}]{given}"
+    yield f"[{place}.columns.{quoted(column)}]{given}"
     if field.type is None:
         yield _missing("type", _NOTES["type"])
         yield "# And, by its type: lower and upper; digits, for a decimal; values, for a category."
