@@ -26,9 +26,17 @@ from interlace.cli.progress import shown_progress
 )
 @click.option("--name", help="Of the dataset; that of the new file, if not given.")
 @click.option("--unit", help="The column that says whose data a row is, in all tables.")
+@click.option(
+    "--public",
+    multiple=True,
+    metavar="SCHEMA",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Of tables about no unit, all of whose rows are public; may be repeated.",
+)
 @click.option("--dialect", help="Of a .sql file, by its name in sqlglot: postgres, mysql, ...")
 def init(
     schemas: tuple[Path, ...],
+    public: tuple[Path, ...],
     out: Path | None,
     name: str | None,
     unit: str | None,
@@ -42,7 +50,7 @@ def init(
     """
     from interlace.cli.declaring import drafted
 
-    click.echo(drafted(schemas, out, name, unit, dialect), nl=False)
+    click.echo(drafted(schemas, public, out, name, unit, dialect), nl=False)
 
 
 @click.command("check-config")
