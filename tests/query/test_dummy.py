@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal, Integer
 from interlace.query.declarations.dummy import dummy_tables
-from interlace.query.figures import Value
+from interlace.query.fixed_point import Value
 from interlace.query.schema import Dataset, KeySet, PublicTable, Table
 from tests.effort import examples
 from tests.query.declarations import datasets

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from interlace.core.errors import ParameterError
 from interlace.core.exact import natural
 from interlace.core.mechanisms.protocol import Answer as CoreAnswer
-from interlace.query.figures import Number, Value, in_units
+from interlace.query.fixed_point import Number, Value, in_units
 from interlace.query.parts import Part
 from interlace.query.plan import Plan
 from interlace.query.shape import Shape

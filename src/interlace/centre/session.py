@@ -27,7 +27,7 @@ from interlace.core.mechanisms.play import leaves, play
 from interlace.core.mechanisms.protocol import Answer as CoreAnswer
 from interlace.ledger import ANSWER, Event, Ledger
 from interlace.query.explain import Explanation, explained, without_prefix
-from interlace.query.figures import in_units
+from interlace.query.fixed_point import in_units
 from interlace.query.plan import Plan
 
 

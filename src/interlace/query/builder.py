@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from interlace.core.errors import ParameterError
-from interlace.query.figures import decimal_text
+from interlace.query.fixed_point import decimal_text
 from interlace.query.names import checked_name
 
 Constant = int | str | bool | Decimal | Fraction | float | datetime.date

@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real, natural, rational
 from interlace.query import values as read
-from interlace.query.figures import decimal_text
+from interlace.query.fixed_point import decimal_text
 from interlace.query.values import LARGEST_CODE, Constant, MismatchError, OutOfRange
 
 MOST_DIGITS = 15

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 
+from interlace.query.arithmetic import day_kind
 from interlace.query.columns import Integer
-from interlace.query.making import day_kind
 from interlace.query.terms import PartOf, Term, Truncated
 from interlace.query.values import day_number, day_of
 

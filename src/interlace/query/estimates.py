@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from interlace.query.figures import Value, in_units, nearest, outwards, root
+from interlace.query.fixed_point import Value, in_units, nearest, outwards, root
 from interlace.query.values import day_of
 
 Span = tuple[int, int]

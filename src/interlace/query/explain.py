@@ -17,11 +17,11 @@ from interlace.core.mechanisms.codec import Served
 from interlace.core.mechanisms.protocol import CONFIDENCE
 from interlace.core.queries import Query
 from interlace.query.estimates import Mean, Quantile, Spread
-from interlace.query.figures import Number, in_units
-from interlace.query.keys import condition_refs, refs
+from interlace.query.fixed_point import Number, in_units
 from interlace.query.parse import parse
 from interlace.query.parts import Part
 from interlace.query.plan import Item, Plan
+from interlace.query.predicates import condition_refs, refs
 from interlace.query.schema import Dataset
 from interlace.query.selection import score_sensitivity
 from interlace.query.terms import Ref

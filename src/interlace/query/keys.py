@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from interlace.query.days import periods
 from interlace.query.joins import Joined
-from interlace.query.predicates import Always, Every, Predicate, Ranges, Some, Within
+from interlace.query.predicates import Always, Every, Predicate, Ranges, Within, refs
 from interlace.query.schema import Table
 from interlace.query.terms import (
     Bucketed,
     Chosen,
-    Difference,
-    Literal,
-    Minus,
-    Plus,
-    Ref,
     Scaled,
     Term,
-    Times,
     Truncated,
-    Truth,
 )
 
 #: How many values a key may have, and how many noisy numbers a query.
@@ -51,6 +44,7 @@ def public_codes(term: Term, where: Predicate, most: int = MOST_KEYS) -> tuple[i
     ``most``. What the condition says of the key itself counts, and nothing else of it.
 
     >>> from interlace.query.columns import Integer
+    >>> from interlace.query.terms import Ref
     >>> age = Ref("people", "age", Integer(0, 120))
     >>> public_codes(age, Within(age, ((3, 4), (9, 9))))
     (3, 4, 9)
@@ -122,34 +116,3 @@ def _origins(keys: Iterable[Term], joined: Joined) -> dict[Table, set[str]]:
         table: {ref.name for ref in used if ref.table == table.name} for table in joined.tables
     }
     return {table: columns for table, columns in names.items() if columns}
-
-
-def refs(term: Term) -> Iterator[Ref]:
-    """The columns of which a term is a function."""
-    match term:
-        case Ref():
-            yield term
-        case Literal():
-            return
-        case Plus() | Minus() | Times() | Difference():
-            yield from refs(term.left)
-            yield from refs(term.right)
-        case Chosen(branches, otherwise):
-            for when, result in branches:
-                yield from condition_refs(when)
-                yield from refs(result)
-            yield from refs(otherwise)
-        case Truth(of):
-            yield from condition_refs(of)
-        case _:
-            yield from refs(term.of)
-
-
-def condition_refs(where: Predicate) -> Iterator[Ref]:
-    """The columns on which a condition depends."""
-    match where:
-        case Within(term):
-            yield from refs(term)
-        case Every(parts) | Some(parts):
-            for part in parts:
-                yield from condition_refs(part)

@@ -12,10 +12,10 @@ from functools import cached_property
 
 from interlace.core.errors import ParameterError
 from interlace.core.queries import Sensitivity, Shares
+from interlace.query.arithmetic import shown
 from interlace.query.estimates import Estimator
 from interlace.query.joins import Joined
 from interlace.query.keys import MOST_KEYS, Key
-from interlace.query.making import shown
 from interlace.query.parts import Part
 from interlace.query.predicates import Predicate
 from interlace.query.schema import Dataset

@@ -8,11 +8,11 @@ conditions that were written differently and mean the same in one column become 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from interlace.query.terms import Literal, Term, Truth
+from interlace.query.terms import Chosen, Difference, Literal, Minus, Plus, Ref, Term, Times, Truth
 
 #: Disjoint, ascending, non-adjacent, inclusive.
 Ranges = tuple[tuple[int, int], ...]
@@ -194,3 +194,34 @@ def _merged(parts: Iterable[Predicate], *, neutral: bool) -> set[Predicate]:
         else:
             rest.add(within(term, union(ranges)))
     return rest
+
+
+def refs(term: Term) -> Iterator[Ref]:
+    """The columns of which a term is a function."""
+    match term:
+        case Ref():
+            yield term
+        case Literal():
+            return
+        case Plus() | Minus() | Times() | Difference():
+            yield from refs(term.left)
+            yield from refs(term.right)
+        case Chosen(branches, otherwise):
+            for when, result in branches:
+                yield from condition_refs(when)
+                yield from refs(result)
+            yield from refs(otherwise)
+        case Truth(of):
+            yield from condition_refs(of)
+        case _:
+            yield from refs(term.of)
+
+
+def condition_refs(where: Predicate) -> Iterator[Ref]:
+    """The columns on which a condition depends."""
+    match where:
+        case Within(term):
+            yield from refs(term)
+        case Every(parts) | Some(parts):
+            for part in parts:
+                yield from condition_refs(part)

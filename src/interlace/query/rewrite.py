@@ -16,7 +16,7 @@ from interlace.query.keys import Key
 from interlace.query.parts import Part
 from interlace.query.plan import Plan
 from interlace.query.rewrite_terms import Terms, column, greatest, integer, least
-from interlace.query.stored import RANK, UNIT, Names, key_rank
+from interlace.query.snapshot_names import RANK, UNIT, Names, key_rank
 
 _UNITS = "units"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlglot import expressions as exp
 
 from interlace.query.predicates import Always, Every, Predicate, Ranges, Some, Within
-from interlace.query.stored import Names
+from interlace.query.snapshot_names import Names
 from interlace.query.terms import (
     Absolute,
     Bucketed,

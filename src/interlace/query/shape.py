@@ -14,7 +14,7 @@ from typing import Any
 
 from interlace.query.columns import Boolean, Category, Column, Day
 from interlace.query.estimates import Cell, Estimator, Span, body_of, estimator_of
-from interlace.query.figures import Value, in_units
+from interlace.query.fixed_point import Value, in_units
 from interlace.query.keys import Key
 from interlace.query.values import day_of
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from interlace.core.errors import QueryRefused
 from interlace.query.columns import Column
-from interlace.query.figures import decimal_text
+from interlace.query.fixed_point import decimal_text
 from interlace.query.joins import Joined
 from interlace.query.parts import Part
 from interlace.query.predicates import Always, Every, Predicate, Ranges, Some, Within, complement

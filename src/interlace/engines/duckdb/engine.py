@@ -25,7 +25,7 @@ from interlace.engines.duckdb.register import LAYOUT
 from interlace.query.plan import Plan
 from interlace.query.rewrite import Statement, assembled, rewrite
 from interlace.query.schema import Dataset
-from interlace.query.stored import RANK
+from interlace.query.snapshot_names import RANK
 
 #: Of a DuckDB connection.
 Settings = dict[str, str | bool | int | float | list[str]]

@@ -17,7 +17,7 @@ from interlace.engines.duckdb.files import CATALOG, STAGE, counts
 from interlace.engines.duckdb.staging import Staged
 from interlace.query.plan import MOST_UNITS
 from interlace.query.schema import Columns, PublicTable, Table
-from interlace.query.stored import RANK, UNIT, key_rank
+from interlace.query.snapshot_names import RANK, UNIT, key_rank
 
 #: Of a SHA-256 in hex: 64 bits.
 HASH_DIGITS = 16

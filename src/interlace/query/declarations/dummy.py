@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 
 from interlace.query.columns import Boolean, Category, Column, Day, Decimal
-from interlace.query.figures import Value, in_units
+from interlace.query.fixed_point import Value, in_units
 from interlace.query.schema import Dataset, PublicTable, Table
 from interlace.query.values import day_of
 

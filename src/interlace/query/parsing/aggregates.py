@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from sqlglot import expressions as exp
 
-from interlace.query import estimates, making
+from interlace.query import arithmetic, estimates
 from interlace.query.columns import Boolean, Day
 from interlace.query.estimates import Mean
 from interlace.query.keys import Key, public_codes
@@ -124,10 +124,10 @@ class Aggregates:
         called = ("STDDEV" if root else "VAR") + ("_SAMP" if sample else "_POP")
         text = f"{called}({self._write.term(term)})"
         # What is cut off here lies far below the noise of so large squares.
-        coarse = making.rounded(term, math.isqrt(_LARGEST_SQUARES // self._scope.joined.rows))
+        coarse = arithmetic.rounded(term, math.isqrt(_LARGEST_SQUARES // self._scope.joined.rows))
         factor = coarse.factor if isinstance(coarse, Rounded) else 1
         try:
-            squares = self._part("sum", making.times(coarse, coarse))
+            squares = self._part("sum", arithmetic.times(coarse, coarse))
         except TermError as error:
             raise self._source.refuse(of, f"square in {called}", str(error)) from None
         mean = self._mean_of(term, "")
@@ -227,7 +227,7 @@ class Aggregates:
 
 def _constant(value: Fraction) -> str:
     """A constant number as SQL writes it."""
-    found = making.literal(value)
+    found = arithmetic.literal(value)
     return found.kind.show(found.code)
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sqlglot import expressions as exp
 
-from interlace.query import making, predicates
+from interlace.query import arithmetic, predicates
 from interlace.query.columns import Boolean, Category, Column, Day, Integer
 from interlace.query.parsing.advice import CONDITION
 from interlace.query.parsing.expressions import CONDITIONS, Expressions, named, titled
@@ -192,9 +192,9 @@ def _apart(left: Term, right: Term) -> Term | None:
     an order; None for two that do not compare."""
     kinds: tuple[Column, Column] = left.kind, right.kind
     if is_number(left) and is_number(right):
-        return making.minus(left, right)
+        return arithmetic.minus(left, right)
     if all(isinstance(kind, Day) for kind in kinds):
-        return making.minus(left, right)
+        return arithmetic.minus(left, right)
     if not all(isinstance(kind, Category | Boolean) for kind in kinds) or not same_codes(*kinds):
         return None
     first, second = sorted((left, right), key=repr)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from sqlglot import expressions as exp
 
 from interlace.core.errors import ParameterError, QueryRefused
-from interlace.query import days, making
+from interlace.query import arithmetic, days
 from interlace.query.columns import Boolean, Category, Column, Day
 from interlace.query.parsing.advice import ADVICE, ALONE, EXPRESSION, SINGLE_QUOTES, advice_for
 from interlace.query.parsing.constants import constant
@@ -20,9 +20,9 @@ from interlace.query.terms import Literal, Ref, Term, TermError, Truth, is_numbe
 from interlace.query.values import Constant, MismatchError, day_number, read_day
 
 _ARITHMETIC: dict[type[exp.Expr], Callable[[Term, Term], Term]] = {
-    exp.Add: making.plus,
-    exp.Sub: making.minus,
-    exp.Mul: making.times,
+    exp.Add: arithmetic.plus,
+    exp.Sub: arithmetic.minus,
+    exp.Mul: arithmetic.times,
 }
 _PARTS: dict[type[exp.Expr], str] = {
     exp.Year: "year", exp.Quarter: "quarter", exp.Month: "month", exp.Day: "day",
@@ -87,7 +87,7 @@ class Expressions:
             if isinstance(value, bool):
                 return Literal(int(value), Boolean())
             if isinstance(value, Fraction):
-                return making.literal(value)
+                return arithmetic.literal(value)
             if isinstance(value, datetime.date):
                 return Literal(day_number(value), Day(value, value))
             return Literal(0, Category([value]))
@@ -107,7 +107,7 @@ class Expressions:
             return self._case(node)
         if kind is exp.Abs:
             self._source.expect(node, exp.Abs, "this")
-            return making.absolute(self.number(node.this))
+            return arithmetic.absolute(self.number(node.this))
         if kind in CONDITIONS:
             found = self._condition(node)
             return found.value if isinstance(found, Always) else Truth(found)
@@ -153,7 +153,7 @@ class Expressions:
                 f"is for numbers, and for the days between two days; here is {named(wrong)}",
             )
         try:
-            return _ARITHMETIC.get(type(node), making.minus)(*sides)
+            return _ARITHMETIC.get(type(node), arithmetic.minus)(*sides)
         except TermError as error:
             raise self._source.refuse(node, "arithmetic", str(error)) from None
 
@@ -181,7 +181,7 @@ class Expressions:
             item if isinstance(item, Term) else self._branch(item, days_among, node)
             for item in found
         ]
-        return making.chosen(list(zip(whens, branches[:-1], strict=True)), branches[-1])
+        return arithmetic.chosen(list(zip(whens, branches[:-1], strict=True)), branches[-1])
 
     def _branch(self, value: Constant, day: bool, node: exp.Expr) -> Term:
         if day and isinstance(value, str):
@@ -223,7 +223,7 @@ class Expressions:
         name, arguments = str(node.this).upper(), node.expressions
         if name == "CLAMP" and len(arguments) == 3:
             lower, upper = (self.bound(item) for item in arguments[1:])
-            return making.clamped(self.number(arguments[0]), lower, upper)
+            return arithmetic.clamped(self.number(arguments[0]), lower, upper)
         if name == "BUCKET" and len(arguments) in (2, 3):
             return self._bucket(node, arguments)
         if name == "DATE_PART" and len(arguments) == 2:
@@ -250,14 +250,16 @@ class Expressions:
             origin = self._origin(arguments) if len(arguments) > 2 else 0
             if width.denominator != 1:
                 raise self._source.refuse(node, "BUCKET", "its width must be whole days")
-            return making.bucketed(term, int(width), origin)
+            return arithmetic.bucketed(term, int(width), origin)
         if not is_number(term):
             raise self._source.refuse(
                 node, "BUCKET", f"is of numbers and days, not of {named(term.kind)}"
             )
         start = self.bound(arguments[2]) if len(arguments) > 2 else Fraction(0)
-        term, wide, first = making.aligned([term, making.literal(width), making.literal(start)])
-        return making.bucketed(term, wide.kind.codes[0], first.kind.codes[0])
+        term, wide, first = arithmetic.aligned(
+            [term, arithmetic.literal(width), arithmetic.literal(start)]
+        )
+        return arithmetic.bucketed(term, wide.kind.codes[0], first.kind.codes[0])
 
     def _origin(self, arguments: list[exp.Expr]) -> int:
         value = self.read(arguments[2])
