@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from interlace.core.composition.contour.rounding import CHAIN, UNIT, summed
+from interlace.core.composition.contour.rounding import CHAIN, UNIT, product, summed
 from interlace.core.composition.contour.values import Cumulants, Floats, Nodes
 
 #: Where e^(2x) is so large that hyperbolic functions are their exponential halves.
@@ -102,10 +102,15 @@ class Responses:
         # Relative errors of the parts, and of x, carried through the derivatives.
         turned = np.abs(sine * cosine)
         moved = CHAIN * (lost + tau * turned) + 8 * UNIT * x * (drop * turned + tau)
-        error = np.where(known, moved / safe, 0.0) @ self._weights
-        sums = summed(self.epsilon.size) * ((np.abs(log_modulus) + np.abs(phase)) @ self._weights)
+        error = product(np.where(known, moved / safe, 0.0), self._weights)
+        sums = summed(self.epsilon.size) * product(
+            np.abs(log_modulus) + np.abs(phase), self._weights
+        )
         return Nodes.settled(
-            log_modulus @ self.count, phase @ self.count, error + sums, known.all(axis=1)
+            product(log_modulus, self.count),
+            product(phase, self.count),
+            error + sums,
+            known.all(axis=1),
         )
 
     def log_bounds(self, c: float, low: Floats, high: Floats) -> Floats:
@@ -154,7 +159,7 @@ class Responses:
             bound = np.log(np.maximum((1 - lost).prod(axis=1), 1e-300)) / 2
         else:
             # Of many losses the tiniest part counts: 1 - lost may not be rounded.
-            bound = np.log1p(-lost) @ self.count / 2
+            bound = product(np.log1p(-lost), self.count) / 2
         return np.asarray(bound * (1 - summed(self.epsilon.size)))
 
     @cached_property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from interlace.core.composition.contour.rounding import CHAIN, UNIT, summed
+from interlace.core.composition.contour.rounding import CHAIN, UNIT, product, summed
 from interlace.core.composition.contour.values import Floats, Nodes
 
 Complexes = npt.NDArray[np.complex128]
@@ -63,7 +63,7 @@ class Sums:
         """The real part of the sum with the first functions, in these proportions."""
         rows, places = turned(-self.row * at), turned(-self.place * at)
         return sum(
-            factor * float((rows @ (table @ places)).real)
+            factor * float((rows @ product(table, places)).real)
             for factor, table in zip(factors, self.tables, strict=False)
             if factor
         )
