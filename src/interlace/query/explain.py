@@ -150,7 +150,7 @@ def _bounded(plan: Plan) -> Iterator[str]:
         rows = table.rows_per_unit
         yield f"{table.name}: one unit has at most {rows:,} row{'s' * (rows != 1)}"
     keyed = [part for part in plan.parts if part.keys]
-    if keyed:
+    if keyed or plan.joined.multiplied:
         for table in plan.joined.tables:
             if table.rows_per_unit > 1:
                 yield f"{table.name}: rows of rank 1 to {table.rows_per_unit:,} count"
@@ -203,7 +203,8 @@ def _expected_error(law: Law) -> float:
 
 def _bias(plan: Plan) -> Iterator[str]:
     for part in plan.parts:
-        clamped = part.clamp is not None or (not part.keys and plan.joined.rows > 1)
+        many = plan.joined.rows > 1 and not plan.joined.multiplied
+        clamped = part.clamp is not None or (not part.keys and many)
         if clamped and part.kind != "units":
             yield f"{_named(plan, part)}: what a unit adds beyond the clamp is lost"
     yield from _left_out(plan)
@@ -214,7 +215,7 @@ def _bias(plan: Plan) -> Iterator[str]:
 
 def _left_out(plan: Plan) -> Iterator[str]:
     keyed = [part for part in plan.parts if part.keys]
-    for table in plan.joined.tables if keyed else ():
+    for table in plan.joined.tables if keyed or plan.joined.multiplied else ():
         if table.rows_per_unit > 1:
             yield f"{table.name}: a unit's rows beyond {table.rows_per_unit:,} are left out"
     for part in keyed:
