@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from interlace.core.errors import InterlaceError, ParameterError
-from interlace.core.laws import DiscreteGaussian, DiscreteLaplace, Joint, Law, Vector
+from interlace.core.laws import DiscreteGaussian, DiscreteLaplace, Law, Vector, parts_of
 from interlace.core.mechanisms import Gaussian, Laplace
 from interlace.core.mechanisms.additive import Additive
 from interlace.core.mechanisms.codec import Served
@@ -176,11 +176,10 @@ def _price(plan: Plan, mechanism: Served) -> Price:
     except InterlaceError as error:
         problem = error.problem if isinstance(error, ParameterError) else str(error)
         return Price(str(mechanism), guarantee, (), (), problem)
-    radii = zip((within.radius, *within.further), plan.parts, strict=True)
+    radii = zip(within.radii, plan.parts, strict=True)
     errors: tuple[float, ...] = ()
     if isinstance(mechanism, Additive):
-        law = mechanism.law(Query(plan))
-        laws = law.laws if isinstance(law, Joint) else (law,)
+        laws = parts_of(mechanism.law(Query(plan)))
         errors = tuple(
             _expected_error(one) / 10**part.digits
             for one, part in zip(laws, plan.parts, strict=True)
