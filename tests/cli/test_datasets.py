@@ -127,9 +127,12 @@ def test_a_schema_in_sql_and_schemas_that_are_none(here: Path) -> None:
     assert run("init", "s.sql", "s.sql").exit_code == 2
 
 
-@pytest.mark.usefixtures("here")
-def test_a_complete_declaration_tells_what_one_unit_can_do() -> None:
+def test_a_complete_declaration_tells_what_one_unit_can_do(here: Path) -> None:
+    (here / "labs.csv").rename(here / "elsewhere.csv")
     shown = run("check-config", "clinic.toml")
+    assert "tables.labs.source: there is no file labs.csv yet" in shown.output
+    assert "people.csv" not in shown.output
+    assert "without a source" not in shown.output
     assert shown.exit_code == 0
     text = " ".join(shown.output.split())
     assert "table labs: of one unit 60 rows at most; COUNT(*) moves by 60" in text

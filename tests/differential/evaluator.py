@@ -265,8 +265,9 @@ def table(
     """The exact table of answers, for all keys or the ones that are shown."""
     query = resolved(query, dataset)
     rows = joined(query, dataset, data)
-    chosen = counted(query, dataset, rows) if query.keys else rows
     tables = tables_of(query, dataset)
+    multiplied = sum(rows_per_unit(source) > 1 for source in tables.values()) > 1
+    chosen = counted(query, dataset, rows) if query.keys or multiplied else rows
     answers = []
     for key in listed(query, dataset) if shown is None else shown:
         cell = _Cell(_in_group(query, chosen, key), most_rows(query, dataset))

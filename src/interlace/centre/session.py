@@ -133,7 +133,7 @@ class Session:
         plan = self._host.parse(Question.of(sql).sql)
         within = self.mechanism.within(plan, share)
         measured = None if within.measured is None else in_units(within.measured, plan.digits)
-        radii = zip((within.radius, *within.further), plan.parts, strict=True)
+        radii = zip(within.radii, plan.parts, strict=True)
         radius = tuple(in_units(found, part.digits) for found, part in radii)
         return Accuracy(
             sql, radius if len(radius) > 1 else radius[0], measured, float(share), bounding(plan)

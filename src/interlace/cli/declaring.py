@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from interlace.engines.duckdb.parquet import parquet_schema
 from interlace.query.declarations.advising import ColumnFacts, TableFacts, advice_on, facts_of
 from interlace.query.declarations.checking import Problem, check_declaration
 from interlace.query.declarations.drafting import draft
+from interlace.query.declarations.reading import Declaration
 from interlace.query.declarations.source_schema import Found, field_of, header_of, tables_of
 from interlace.query.schema import Dataset
 
@@ -89,8 +90,12 @@ def checked(file: Path, *, as_json: bool) -> bool:
     if as_json:
         told = {"complete": dataset is not None, "problems": [vars(p) for p in found.problems]}
         click.echo(json.dumps(told | _json(dataset), indent=2, ensure_ascii=False))
-    elif dataset is not None:
-        _show(dataset, Console(width=None if sys.stdout.isatty() else 120))
+    elif found.declaration is not None:
+        console = Console(width=None if sys.stdout.isatty() else 120)
+        _show(found.declaration.dataset, console)
+        for place in _sourceless(found.declaration, file.parent):
+            console.print(f"consider {place}", markup=False, highlight=False)
+        console.print("complete: it can be registered", style="green")
     else:
         _list(file, found.problems)
     return dataset is not None
@@ -137,7 +142,18 @@ def _show(dataset: Dataset, console: Console) -> None:
         console.print(f"public table {public.name}, by key {public.key}", markup=False)
     for advice in advice_on(dataset):
         console.print(f"consider {advice}", markup=False, highlight=False)
-    console.print("complete: it can be registered", style="green")
+
+
+def _sourceless(declaration: Declaration, folder: Path) -> Iterator[str]:
+    """The tables whose source is not there. Nothing is opened."""
+    dataset = declaration.dataset
+    for kind, tables in (("tables", dataset.tables), ("public", dataset.public)):
+        for table in tables:
+            source = declaration.sources.get(table.name)
+            if source is None:
+                yield f"{kind}.{table.name}: without a source it is to be handed over in Python"
+            elif not (folder / source).exists():
+                yield f"{kind}.{table.name}.source: there is no file {source} yet"
 
 
 def _row(column: ColumnFacts) -> tuple[str, ...]:

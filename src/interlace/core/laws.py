@@ -214,6 +214,11 @@ class Joint:
         return tuple(law.radius(1 - miss * law.size) for law in self.laws)
 
 
+def parts_of(law: Law | Joint) -> tuple[Law, ...]:
+    """The laws that stand side by side; one law is its own only part."""
+    return law.laws if isinstance(law, Joint) else (law,)
+
+
 def _confidence(value: Fraction) -> Fraction:
     exact = rational(value, "confidence", above=True, maximum=1)
     if exact == 1:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from interlace.core.errors import InterlaceError, ParameterError
-from interlace.core.laws import DiscreteGaussian, DiscreteLaplace, Joint, Law, Vector
+from interlace.core.laws import DiscreteGaussian, DiscreteLaplace, Law, Vector, parts_of
 from interlace.core.mechanisms import Gaussian, Laplace
 from interlace.core.mechanisms.additive import Additive
 from interlace.core.mechanisms.codec import Served
@@ -150,7 +150,7 @@ def _bounded(plan: Plan) -> Iterator[str]:
         rows = table.rows_per_unit
         yield f"{table.name}: one unit has at most {rows:,} row{'s' * (rows != 1)}"
     keyed = [part for part in plan.parts if part.keys]
-    if keyed:
+    if keyed or plan.joined.multiplied:
         for table in plan.joined.tables:
             if table.rows_per_unit > 1:
                 yield f"{table.name}: rows of rank 1 to {table.rows_per_unit:,} count"
@@ -176,11 +176,10 @@ def _price(plan: Plan, mechanism: Served) -> Price:
     except InterlaceError as error:
         problem = error.problem if isinstance(error, ParameterError) else str(error)
         return Price(str(mechanism), guarantee, (), (), problem)
-    radii = zip((within.radius, *within.further), plan.parts, strict=True)
+    radii = zip(within.radii, plan.parts, strict=True)
     errors: tuple[float, ...] = ()
     if isinstance(mechanism, Additive):
-        law = mechanism.law(Query(plan))
-        laws = law.laws if isinstance(law, Joint) else (law,)
+        laws = parts_of(mechanism.law(Query(plan)))
         errors = tuple(
             _expected_error(one) / 10**part.digits
             for one, part in zip(laws, plan.parts, strict=True)
@@ -203,7 +202,8 @@ def _expected_error(law: Law) -> float:
 
 def _bias(plan: Plan) -> Iterator[str]:
     for part in plan.parts:
-        clamped = part.clamp is not None or (not part.keys and plan.joined.rows > 1)
+        many = plan.joined.rows > 1 and not plan.joined.multiplied
+        clamped = part.clamp is not None or (not part.keys and many)
         if clamped and part.kind != "units":
             yield f"{_named(plan, part)}: what a unit adds beyond the clamp is lost"
     yield from _left_out(plan)
@@ -214,7 +214,7 @@ def _bias(plan: Plan) -> Iterator[str]:
 
 def _left_out(plan: Plan) -> Iterator[str]:
     keyed = [part for part in plan.parts if part.keys]
-    for table in plan.joined.tables if keyed else ():
+    for table in plan.joined.tables if keyed or plan.joined.multiplied else ():
         if table.rows_per_unit > 1:
             yield f"{table.name}: a unit's rows beyond {table.rows_per_unit:,} are left out"
     for part in keyed:

@@ -36,6 +36,17 @@ class Joined:
         return math.prod(table.rows_per_unit for table in self.tables)
 
     @property
+    def multiplied(self) -> bool:
+        """Whether several rows of a unit meet several others of it. What it holds beyond its
+        bounds would be multiplied, and how long a query takes, or that it fails, would tell of
+        that one unit: its rows are bounded before they meet.
+
+        >>> Joined((Table("visits", {}, rows_per_unit=3), Table("people", {}))).multiplied
+        False
+        """
+        return sum(table.rows_per_unit > 1 for table in self.tables) > 1
+
+    @property
     def single(self) -> bool:
         """Whether one table is read alone."""
         return len(self.tables) + len(self.lookups) == 1

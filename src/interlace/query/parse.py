@@ -176,7 +176,8 @@ class _Reading:
             return expressions.term(node)
         term = expressions.term(named)
         if self._scope.knows(node.this) and expressions.term(node) != term:
-            raise self._source.refuse(node, "ambiguous name", "it is a column and a name in SELECT")
+            problem = "it is a column and a name in SELECT: choose another name after AS"
+            raise self._source.refuse(node, "ambiguous name", problem)
         return term
 
     def _by_name(self, node: exp.Expr) -> exp.Expr | None:

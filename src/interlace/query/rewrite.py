@@ -34,8 +34,9 @@ def rewrite(plan: Plan, dialect: str, catalog: str | None = None) -> list[Statem
     """The statements that give a plan's exact integers; parts of the same keys share one.
 
     Without keys and where a unit may have several rows, rows are added up per unit, clamped, then
-    added up. With keys the rows beyond a unit's bounds are left out by their stored ranks, and so
-    need no clamping unless the query asks for it. No window functions: they cost seconds.
+    added up. With keys, and where several rows of a unit meet several others, the rows beyond its
+    bounds are left out by their stored ranks, and so need no clamping unless the query asks for it.
+    No window functions: they cost seconds.
 
     >>> from interlace.query.columns import Integer
     >>> from interlace.query.parse import parse
@@ -133,8 +134,8 @@ def _rows(plan: Plan, names: Names, terms: Terms, part: Part, catalog: str | Non
 
 
 def _bounds(plan: Plan, names: Names, part: Part) -> Iterator[exp.Expr]:
-    """With keys, which of a unit's rows count."""
-    if not part.keys:
+    """With keys, and where its rows would be multiplied, which of a unit's rows count."""
+    if not part.keys and not plan.joined.multiplied:
         return
     for table in plan.joined.tables:
         if table.rows_per_unit > 1:

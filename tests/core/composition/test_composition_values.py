@@ -383,3 +383,12 @@ def test_the_callers_decimal_context_does_not_matter() -> None:
 def test_str_is_for_readers() -> None:
     assert str(compose([(PureDP(0.1), 3), ZCDP(1)])) == "Composition(3 x PureDP(0.1), ZCDP(1))"
     assert isinstance(compose([]), Composition)
+
+
+def test_numbers_are_no_guarantees() -> None:
+    for item in (0.1, (0.1, 1e-8), (0.1, 3)):
+        with pytest.raises(ParameterError, match=r"^items\[0\]: .*ApproxDP\(0\.1, 1e-8\)"):
+            compose([item])  # type: ignore[list-item]  # what a newcomer writes first
+    with pytest.raises(ParameterError, match=r"^items\[0\] count"):
+        compose([(PureDP(1), 0.5)])  # type: ignore[list-item]  # no half mechanism
+    assert compose([(PureDP(1), 0), (compose([PureDP(1)]), 2)]).parts == ((PureDP(1), 2),)

@@ -184,20 +184,23 @@ def compose(items: Iterable[Item]) -> Composition:
 
 def _parts(item: Any, name: str) -> Sequence[tuple[Part, int]]:
     """The parts of an item; none where it is there 0 times."""
-    times = 1
-    if isinstance(item, tuple):
+    given: Any = 1
+    paired = isinstance(item, tuple)
+    if paired:
         if len(item) != _PAIR:
             raise ParameterError(name, "must be a pair (guarantee, count)")
-        item, times = item[0], natural(item[1], f"{name} count", minimum=0)
+        item, given = item
     if not _is_part(item) and not isinstance(item, Guarantee) and isinstance(item, Guaranteed):
         item = item.guarantee
-    if _is_part(item):
-        return [(item, times)] if times else []
-    if type(item) is Composition:
-        return [(g, n * times) for g, n in item.parts] if times else []
-    raise ParameterError(
-        name, f"must be a guarantee, a mechanism or a composition, not {_kind(item)}"
-    )
+    if not _is_part(item) and type(item) is not Composition:
+        raise ParameterError(
+            name,
+            "must be a guarantee, such as ApproxDP(0.1, 1e-8), a mechanism or a composition, not "
+            f"{_kind(item)}",
+        )
+    times = natural(given, f"{name} count", minimum=0) if paired else 1
+    parts = item.parts if isinstance(item, Composition) else [(item, 1)]
+    return [(guarantee, number * times) for guarantee, number in parts] if times else []
 
 
 def _is_part(value: object) -> TypeGuard[Part]:

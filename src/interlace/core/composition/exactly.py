@@ -18,7 +18,13 @@ from interlace.core.composition.optimal import MOST_DISTINCT, TwoPointLoss, mode
 from interlace.core.composition.terms import Losses, Terms, counted
 from interlace.core.guarantees import conversions
 from interlace.core.guarantees.enclosures import INFINITE
-from interlace.core.guarantees.losses import Atoms, Direction, DiscreteGaussian, PrivacyLoss
+from interlace.core.guarantees.losses import (
+    Atoms,
+    Direction,
+    DiscreteGaussian,
+    PrivacyLoss,
+    RoundedGaussian,
+)
 from interlace.core.guarantees.losses.atoms import enclosed
 from interlace.core.guarantees.normal import Gaussian
 from interlace.core.interval import ONE, ZERO, Interval
@@ -41,6 +47,8 @@ LARGEST_LOSS = 10**6
 
 #: Discrete Gaussian noise from this sigma on is not listed value by value.
 WIDEST_LISTED = 4
+#: Rounded Gaussian noise between these is summed cell by cell where it is tilted to.
+ROUNDED = (1, 1024)
 
 Found = tuple[Interval, str]
 """An enclosure, and the rule that gave it."""
@@ -247,8 +255,10 @@ def _atoms(terms: Terms, direction: Direction, *, upper: bool) -> list[tuple[Ato
     ]
 
 
-def _wide(loss: PrivacyLoss) -> TypeGuard[DiscreteGaussian]:
-    """Whether a formula serves better than atoms."""
+def _wide(loss: PrivacyLoss) -> TypeGuard[DiscreteGaussian | RoundedGaussian]:
+    """Whether a formula, or sums that follow the tilt, serve better than atoms."""
+    if isinstance(loss, RoundedGaussian):
+        return ROUNDED[0] <= loss.sigma <= ROUNDED[1]
     return isinstance(loss, DiscreteGaussian) and loss.sigma >= WIDEST_LISTED
 
 

@@ -9,7 +9,7 @@ from typing import final
 
 from interlace.core.errors import ParameterError
 from interlace.core.exact import Real
-from interlace.core.laws import LARGEST_SCALE, SMALLEST_SCALE, Joint, Law, Point, Vector
+from interlace.core.laws import LARGEST_SCALE, SMALLEST_SCALE, Joint, Law, Point, Vector, parts_of
 from interlace.core.mechanisms.protocol import (
     CONFIDENCE,
     Add,
@@ -95,7 +95,7 @@ class Additive(ABC):
     @final
     def within(self, plan: Plan, confidence: Fraction) -> Within:
         """Of the exact value; for a vector, all its cells together."""
-        first, *further = radii(self.law(Query(plan)), confidence)
+        first, *further = _radii(self.law(Query(plan)), confidence)
         return Within(first, further=tuple(further))
 
     @final
@@ -107,7 +107,7 @@ class Additive(ABC):
         values = tuple(max(-LARGEST_INTEGER, min(LARGEST_INTEGER, v)) for v in outcome)
         spans = tuple(
             (v - radius, v + radius)
-            for v, radius in zip(values, _radii(self.law(query)), strict=True)
+            for v, radius in zip(values, _cell_radii(self.law(query)), strict=True)
         )
         return Answer(values[0] if len(values) == 1 else values, None, spans)
 
@@ -123,14 +123,13 @@ def _law(mechanism: Additive, shares: Shares) -> Law | Joint:
     return laws[0] if len(laws) == 1 else Joint(tuple(laws))
 
 
-def radii(law: Law | Joint, confidence: Fraction) -> tuple[int, ...]:
+def _radii(law: Law | Joint, confidence: Fraction) -> tuple[int, ...]:
     """Of each part, all together with that probability."""
     return law.radii(confidence) if isinstance(law, Joint) else (law.radius(confidence),)
 
 
 @lru_cache(maxsize=1024)
-def _radii(law: Law | Joint) -> tuple[int, ...]:
+def _cell_radii(law: Law | Joint) -> tuple[int, ...]:
     """Of every cell."""
-    parts = law.laws if isinstance(law, Joint) else (law,)
-    found = zip(parts, radii(law, CONFIDENCE), strict=True)
+    found = zip(parts_of(law), _radii(law, CONFIDENCE), strict=True)
     return tuple(radius for part, radius in found for _ in range(part.size))

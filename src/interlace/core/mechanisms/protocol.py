@@ -88,6 +88,11 @@ class Within:
     measured: int | None = None
     further: tuple[int, ...] = ()
 
+    @property
+    def radii(self) -> tuple[int, ...]:
+        """Of all parts, in their order."""
+        return self.radius, *self.further
+
 
 class Mechanism(Protocol):
     """A sequential private state machine (R5)."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from collections.abc import Callable
 from fractions import Fraction
 
 from sqlglot import expressions as exp
 
-from interlace.core.errors import ParameterError, QueryRefused
+from interlace.core.errors import ParameterError
 from interlace.query import arithmetic, days
 from interlace.query.columns import Boolean, Category, Column, Day
 from interlace.query.parsing.advice import ADVICE, ALONE, EXPRESSION, SINGLE_QUOTES, advice_for
@@ -111,7 +112,7 @@ class Expressions:
         if kind in CONDITIONS:
             found = self._condition(node)
             return found.value if isinstance(found, Always) else Truth(found)
-        return self._of_day(node)
+        return self._call(node)
 
     def _column(self, node: exp.Expr) -> Term:
         bare = node.args.get("table") is None
@@ -191,7 +192,7 @@ class Expressions:
             return Literal(day_number(found), Day(found, found))
         return self.literal(value, node)
 
-    def _of_day(self, node: exp.Expr) -> Term:
+    def _call(self, node: exp.Expr) -> Term:
         """Parts and periods of days, and the functions that SQL does not have."""
         if type(node) in _PARTS:
             self._source.expect(node, type(node), "this")
@@ -247,7 +248,7 @@ class Expressions:
         if width <= 0:
             raise self._source.refuse(node, "BUCKET", "its width must be above 0")
         if isinstance(term.kind, Day):
-            origin = self._origin(arguments) if len(arguments) > 2 else 0
+            origin = self._origin(term.kind, arguments[2]) if len(arguments) > 2 else 0
             if width.denominator != 1:
                 raise self._source.refuse(node, "BUCKET", "its width must be whole days")
             return arithmetic.bucketed(term, int(width), origin)
@@ -261,16 +262,12 @@ class Expressions:
         )
         return arithmetic.bucketed(term, wide.kind.codes[0], first.kind.codes[0])
 
-    def _origin(self, arguments: list[exp.Expr]) -> int:
-        value = self.read(arguments[2])
-        try:
-            assert not isinstance(value, Term)
-            return int(Day("0001-01-01", "9999-12-31").place(value))
-        except (AssertionError, MismatchError):
-            raise self._refusal_of_origin(arguments[2]) from None
-
-    def _refusal_of_origin(self, node: exp.Expr) -> QueryRefused:
-        return self._source.refuse(node, "BUCKET", "of a day starts at a day: DATE '2024-01-31'")
+    def _origin(self, kind: Day, node: exp.Expr) -> int:
+        value = self.read(node)
+        if not isinstance(value, Term):
+            with contextlib.suppress(MismatchError):
+                return int(kind.place(value))
+        raise self._source.refuse(node, "BUCKET", "of a day starts at a day: DATE '2024-01-31'")
 
 
 def _problem(error: Exception) -> str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from sqlglot import expressions as exp
 
 from interlace.core.errors import QueryRefused
-from interlace.query import names
 from interlace.query.joins import Joined, Lookup
+from interlace.query.names import find
 from interlace.query.parsing.advice import FORM, JOINS
 from interlace.query.parsing.tree import Source, construct_of
 from interlace.query.schema import AnyTable, Dataset, PublicTable, Table
@@ -56,7 +56,7 @@ class Scope:
         if source.starts_with(node.this, "'"):
             raise source.refuse(node, "text in place of a table", "name a declared table")
         known = self.dataset.every_table
-        name = find([table.name for table in known], node.this)
+        name = _named([table.name for table in known], node.this)
         table = next((table for table in known if table.name == name), None)
         if table is None:
             listed = listing([item.name for item in known])
@@ -65,7 +65,7 @@ class Scope:
         if table in (item for _, item in self.tables):
             raise source.refuse(node, "table joined to itself", "name each table once")
         alias = self._alias(node, table)
-        if find([other for other, _ in self.tables], alias) is not None:
+        if _named([other for other, _ in self.tables], alias) is not None:
             raise source.refuse(node, "ambiguous name", "give each table a name of its own")
         self.tables.append((str(alias.this), table))
 
@@ -126,7 +126,7 @@ class Scope:
         if qualifier is not None:
             source.expect(qualifier, exp.Identifier, "this", "quoted")
             names = [name for name, _ in self.tables]
-            named = find(names, qualifier)
+            named = _named(names, qualifier)
             if named is None:
                 raise source.refuse(node, "unknown table", f"FROM names {listing(names)}")
             place = names.index(named)
@@ -147,7 +147,7 @@ class Scope:
             column = table.column(name, quoted)
             if column is not None:
                 yield place, column
-            elif isinstance(table, Table) and names.find(name, quoted, [self.dataset.unit]):
+            elif isinstance(table, Table) and find(name, quoted, [self.dataset.unit]):
                 yield place, None
 
     def _merged(self, found: list[Side]) -> list[Side]:
@@ -278,9 +278,9 @@ def _conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
     return [] if node is None else [node, *reversed(parts)]
 
 
-def find(among: Sequence[str], identifier: exp.Expr) -> str | None:
+def _named(among: Sequence[str], identifier: exp.Expr) -> str | None:
     """The one of these names that an identifier means, or None."""
-    return names.find(str(identifier.this), bool(identifier.args.get("quoted")), among)
+    return find(str(identifier.this), bool(identifier.args.get("quoted")), among)
 
 
 def listing(items: Sequence[str], most: int = 20) -> str:

@@ -14,19 +14,21 @@ from interlace.core.composition.contour.edge import Below, Edge, Flips, Listed, 
 from interlace.core.composition.contour.finite import FiniteLoss
 from interlace.core.composition.contour.gaussian import GaussianLoss
 from interlace.core.composition.contour.integers import DiscreteGaussianLoss
-from interlace.core.composition.contour.model import Lattice, Model
+from interlace.core.composition.contour.model import Kind, Lattice, Model
 from interlace.core.composition.contour.responses import Responses
+from interlace.core.composition.contour.rounded import RoundedGaussianLoss
 from interlace.core.composition.contour.rounding import around, summed
 from interlace.core.composition.terms import Losses, total_of
 from interlace.core.exact import near
-from interlace.core.guarantees.losses import DiscreteGaussian
+from interlace.core.guarantees.losses import DiscreteGaussian, RoundedGaussian
 from interlace.core.guarantees.losses.atoms import Atoms, enclosed
-from interlace.core.interval import Interval
+from interlace.core.interval import ZERO, Interval
 
 #: A common denominator longer than this makes no lattice that is worth its period.
 _FINEST_BITS = 60
 
 Counted = Sequence[tuple[Atoms, int]]
+Integers = Sequence[tuple[DiscreteGaussian | RoundedGaussian, int]]
 
 
 def built(
@@ -34,12 +36,12 @@ def built(
     mu_squared: Fraction = Fraction(0),
     finite: Counted = (),
     arrays: Sequence[tuple[Batch, int]] = (),
-    integers: Sequence[tuple[DiscreteGaussian, int]] = (),
+    integers: Integers = (),
     *,
     upper: bool = True,
 ) -> Model:
     """The sum of two-point losses, a Gaussian one of mu^2, losses of finitely many values, and
-    those of wide discrete Gaussian noise.
+    those of wide discrete or rounded Gaussian noise.
 
     Of enclosed values and masses the upper or the lower ends are taken: more of either is more
     loss. What floats round is accounted for by the model.
@@ -50,7 +52,7 @@ def built(
         GaussianLoss(float(mu_squared)),
         (
             *(_finite(atoms, n, upper=upper) for atoms, n in finite),
-            *(DiscreteGaussianLoss(float(g.sigma), g.shift, n) for g, n in integers),
+            *(_noise(loss, n) for loss, n in integers),
         ),
         None if smooth else _lattice(losses, finite, integers),
         None if smooth or integers else partial(_edge, losses, finite, upper=upper),
@@ -74,7 +76,16 @@ def _finite(atoms: Atoms, count: int, *, upper: bool) -> FiniteLoss:
     ends = _ends(atoms, upper=upper)
     values = np.array([float(value.upper) for value, _ in ends])
     masses = np.array([float(mass.log().upper) for _, mass in ends])
-    return FiniteLoss(values, masses, float(count))
+    total = ZERO
+    for _, mass in ends:
+        total = total + mass
+    return FiniteLoss(values, masses, float(count), float(total.log().upper))
+
+
+def _noise(loss: DiscreteGaussian | RoundedGaussian, count: int) -> Kind:
+    if isinstance(loss, RoundedGaussian):
+        return RoundedGaussianLoss(loss.sigma, loss.shift, count)
+    return DiscreteGaussianLoss(float(loss.sigma), loss.shift, count)
 
 
 def _ends(atoms: Atoms, *, upper: bool) -> list[tuple[Interval, Interval]]:
@@ -88,9 +99,7 @@ def _ends(atoms: Atoms, *, upper: bool) -> list[tuple[Interval, Interval]]:
     return found
 
 
-def _lattice(
-    losses: Losses, finite: Counted, integers: Sequence[tuple[DiscreteGaussian, int]]
-) -> Lattice | None:
+def _lattice(losses: Losses, finite: Counted, integers: Integers) -> Lattice | None:
     """The coarsest lattice that holds all values of the sum; None where it would be very fine.
 
     Where there is no largest value, one of the lattice's points stands for it.
@@ -108,6 +117,8 @@ def _lattice(
         largest += last * count
         steps.append(atoms.step or Fraction(0))
     for gaussian, count in integers:
+        if isinstance(gaussian, RoundedGaussian):
+            return None
         # Half the square of mu, and steps of shift / sigma^2.
         steps.append(gaussian.shift / gaussian.sigma**2)
         largest += count * (gaussian.shift / gaussian.sigma) ** 2 / 2

@@ -20,7 +20,7 @@ from interlace.core.composition.contour.rounding import CHAIN
 from interlace.core.composition.contour.values import Cumulants, Floats, Nodes
 
 #: Most numbers for nodes that are evaluated beyond the main lobe.
-_BEYOND = 1 << 20
+_BEYOND = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.composition.contour.finite import FiniteLoss
 from interlace.core.composition.contour.gaussian import GaussianLoss
 from interlace.core.composition.contour.responses import Responses
+from interlace.core.composition.contour.rounded import RoundedGaussianLoss
 from interlace.core.composition.contour.rounding import CHAIN, UNIT
 from interlace.core.composition.contour.sums import Complexes, numbers, turned
+from interlace.core.composition.contour.tilted import power
 from interlace.core.composition.contour.values import Floats
 
 if TYPE_CHECKING:
@@ -70,6 +73,10 @@ class Grid:
                 self._times(kind, c, phi, error)
             elif isinstance(kind, GaussianLoss):
                 self._times_normal(kind, c, phi, error)
+            elif isinstance(kind, FiniteLoss | RoundedGaussianLoss):
+                factor, lost = kind.numbers(c, self.row, self.place)
+                phi *= factor
+                error += lost
             else:
                 factor, lost = numbers(kind.nodes(c, self.t.ravel()))
                 phi *= factor.reshape(phi.shape)
@@ -84,7 +91,7 @@ class Grid:
         for i in range(0, once.size, _TOGETHER):
             phi *= self._factor(epsilon[once[i : i + _TOGETHER]], down[once[i : i + _TOGETHER]])
         for i in np.flatnonzero(count != 1).tolist():
-            phi *= _power(self._factor(epsilon[i : i + 1], down[i : i + 1]), int(count[i]))
+            phi *= power(self._factor(epsilon[i : i + 1], down[i : i + 1]), int(count[i]))
         # Both exponentials' arguments are off by some roundings of x; and a power by n times that.
         error += float(count.sum()) * CHAIN * 2
         error += self.t * (float(epsilon @ count) * 16 * UNIT * (1 + 1e-9))
@@ -113,15 +120,3 @@ class Grid:
         lost = np.where(self.error < _LOST, np.expm1(np.minimum(self.error, 1.0)), 2.0)
         lost.ravel()[self.size :] = 0
         return np.asarray(lost * (1 + CHAIN))
-
-
-def _power(base: Complexes, exponent: int) -> Complexes:
-    """By squarings: each loses some units."""
-    found = np.ones_like(base)
-    while exponent:
-        if exponent & 1:
-            found *= base
-        exponent >>= 1
-        if exponent:
-            base = base * base
-    return found

@@ -29,7 +29,7 @@ _LOOKED_AT, _GOLDEN = 48, 0.6180339887498949
 _LITTLE = 1e6
 #: About how many nanoseconds a node takes, and a node or a block with one loss; and how many
 #: nanoseconds there are for each number that work is counted in.
-_NODE, _NODE_LOSS, _BLOCK_LOSS, _OTHER_LOSS, _PACE = 150.0, 2.5, 12.0, 40.0, 10
+_NODE, _NODE_LOSS, _BLOCK_LOSS, _OTHER_LOSS, _PACE = 150.0, 2.5, 12.0, 0.3, 10
 
 
 @dataclass(frozen=True)

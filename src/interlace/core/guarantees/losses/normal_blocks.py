@@ -179,6 +179,16 @@ def _moments(sigma: Fraction, size: int, integers: bool) -> Callable[[int], Inte
     return moment
 
 
+@lru_cache(maxsize=8)
+def cell_moments(sigma: Fraction) -> Callable[[int], Interval]:
+    """k -> the integral over |u| <= 1/2 of u^2k exp(-u^2/(2 sigma^2)).
+
+    >>> round(cell_moments(Fraction(10**9))(1).upper, 12)
+    Decimal('0.083333333333')
+    """
+    return cache(_moments(sigma, 1, integers=False))
+
+
 def _integral_powers(half: Fraction) -> Callable[[int], Fraction]:
     return lambda n: 2 * half ** (n + 1) / (n + 1)
 
