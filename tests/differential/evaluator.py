@@ -21,6 +21,7 @@ from tests.differential.meaning import Scope, Values, value
 from tests.differential.syntax import (
     Aggregate,
     And,
+    Arith,
     Between,
     Compare,
     Condition,
@@ -312,7 +313,8 @@ class _Cell:
                 rows = self._total(Aggregate("rows"), of)
                 if rows == 0:
                     return Within(of.lower, of.upper)
-                return Near(self._total(item, of) / rows)
+                around, middle = _around(item, of)
+                return Near(middle + self._total(*around) / rows)
         square = self._variance(item, of)
         if isinstance(square, Within):
             return square
@@ -346,8 +348,9 @@ class _Cell:
         most: Fraction = (of.upper - of.lower) ** 2 / 4
         if rows <= sample:
             return Within(Fraction(0), 2 * most)
-        mean = self._total(item, of) / rows
-        square = self._total(item, of, power=2) / rows
+        around, _ = _around(item, of)
+        mean = self._total(*around) / rows
+        square = self._total(*around, power=2) / rows
         variance = (square - mean**2) * (rows / (rows - 1) if sample else 1)
         return min(max(variance, Fraction(0)), most * (rows / (rows - 1) if sample else 1))
 
@@ -361,6 +364,25 @@ class _Cell:
         place = max(math.ceil(item.q * len(values)), 1)
         found: Value = values[place - 1]
         return found
+
+
+def centred(of: Expr, bounds: Domain) -> tuple[Expr, Fraction]:
+    """A number less the middle of its bounds, rounded down to its last digit; and that middle."""
+    if bounds.kind == "truth":
+        return of, Fraction(0)
+    unit = 10**bounds.digits
+    middle = Fraction(math.floor((bounds.lower + bounds.upper) * unit / 2), unit)
+    return (of, middle) if middle == 0 else (Arith("-", of, Lit(middle)), middle)
+
+
+def _around(item: Aggregate, of: Domain) -> tuple[tuple[Aggregate, Domain], Fraction]:
+    """The aggregate of such a number, with its bounds, and the middle."""
+    assert item.of is not None
+    number, middle = centred(item.of, of)
+    if middle == 0:
+        return (item, of), middle
+    bounds = Domain("number", of.lower - middle, of.upper - middle, of.digits)
+    return (replace(item, of=number), bounds), middle
 
 
 def _squared(of: Domain) -> Domain:

@@ -330,7 +330,7 @@ def fits(query: Query, dataset: Dataset) -> bool:
             return False
     if len(set(query.keys)) < len(query.keys) or not _few_keys(query, dataset):
         return False
-    size = sum(cells(column, query, dataset) for column in noisy_columns(query))
+    size = sum(cells(column, query, dataset) for column in noisy_columns(query, dataset))
     return 0 < size <= MOST_CELLS and largest(query, dataset) <= 2**31
 
 
@@ -338,7 +338,9 @@ def _few_keys(query: Query, dataset: Dataset) -> bool:
     most = 1
     for key in query.keys:
         most *= _few(key, query, dataset)
-    histograms = [column.of for column in noisy_columns(query) if column.kind == "histogram"]
+    histograms = [
+        column.of for column in noisy_columns(query, dataset) if column.kind == "histogram"
+    ]
     return most <= 300 and all(_few(e, query, dataset) <= 300 for e in histograms if e is not None)
 
 

@@ -4,13 +4,14 @@ the column's last digit: docs/queries.md, "How one unit is bounded". Nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from interlace.query.schema import Dataset
 from tests.differential.domains import Domain, domain, tables_of
-from tests.differential.evaluator import listed, most_groups, most_rows
+from tests.differential.evaluator import centred, listed, most_groups, most_rows
 from tests.differential.syntax import Aggregate, Arith, Expr, Query
 
 Bounds = tuple[int, int, int, int]
@@ -25,28 +26,29 @@ class Noisy:
     clamp: tuple[Fraction, Fraction] | None = None
 
 
-def noisy_columns(query: Query) -> tuple[Noisy, ...]:
+def noisy_columns(query: Query, dataset: Dataset) -> tuple[Noisy, ...]:
     """What is read, each once, in the order in which it is needed."""
     found: dict[Noisy, None] = {}
     for item in query.items:
         if isinstance(item.what, Aggregate):
-            found |= dict.fromkeys(_needed(item.what))
+            found |= dict.fromkeys(_needed(item.what, tables_of(query, dataset)))
     return tuple(found)
 
 
-def _needed(item: Aggregate) -> list[Noisy]:
+def _needed(item: Aggregate, tables: Mapping[str, Any]) -> list[Noisy]:
     if item.kind in ("rows", "units"):
         return [Noisy(item.kind, None, item.clamp)]
     assert item.of is not None
-    total = Noisy("sum", item.of, item.clamp)
     match item.kind:
         case "sum":
-            return [total]
+            return [Noisy("sum", item.of, item.clamp)]
         case "quantile":
             return [Noisy("histogram", item.of)]
-        case "avg":
-            return [total, Noisy("rows")]
-    return [Noisy("sum", Arith("*", item.of, item.of)), total, Noisy("rows")]
+    of, _ = centred(item.of, domain(item.of, tables))
+    total = Noisy("sum", of)
+    if item.kind == "avg":
+        return [total, Noisy("rows")]
+    return [Noisy("sum", Arith("*", of, of)), total, Noisy("rows")]
 
 
 def cells(column: Noisy, query: Query, dataset: Dataset, groups: int | None = None) -> int:
@@ -91,7 +93,7 @@ def largest(query: Query, dataset: Dataset) -> int:
     """No number that a query deals with is larger, in units of its last digit."""
     numbers = [
         in_units(domain(column.of, tables_of(query, dataset)))
-        for column in noisy_columns(query)
+        for column in noisy_columns(query, dataset)
         if column.kind == "sum" and column.of is not None
     ]
     return most_rows(query, dataset) * max(numbers, default=1)

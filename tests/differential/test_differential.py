@@ -81,7 +81,7 @@ def check_query(query: Query, sql: str, full: Registered, less: Registered) -> N
     again = parse(plan.text, dataset)
     assert (again.text, again.parts, again.where) == (plan.text, plan.parts, plan.where)
     assert full.numbers(again) == numbers
-    columns = [column for column in noisy_columns(asked) if column.clamp is None]
+    columns = [column for column in noisy_columns(asked, dataset) if column.clamp is None]
     bounds = {stated(column, asked, dataset, len(shown)) for column in columns}
     assert bounds == {limits(part.sensitivity) for part in plan.parts if part.clamp is None}
 

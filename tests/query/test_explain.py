@@ -44,9 +44,9 @@ def test_each_part_has_its_sensitivities() -> None:
         7,
     )
     assert (count.l0, count.l1, count.l2_squared, count.linf) == (2, 7, 49, 7)
-    assert (total.lower, total.upper) == (Decimal("-7.0"), Decimal("35.0"))
-    # Seven rows of 5 in one group: 35; its square 1,225.
-    assert (total.l1, total.l2_squared, total.linf) == (Decimal(35), Decimal(1225), Decimal(35))
+    # Numbers from -1 to 5 are read around 2: seven rows of 3 in one group, its square 441.
+    assert (total.lower, total.upper) == (Decimal("-21.0"), Decimal("21.0"))
+    assert (total.l1, total.l2_squared, total.linf) == (Decimal(21), Decimal(441), Decimal(21))
 
 
 def test_groups_are_counted_by_the_tables_that_they_come_from() -> None:
@@ -66,11 +66,11 @@ def test_the_price_of_two_parts_is_that_of_one() -> None:
     two = explain("SELECT AVG(age) FROM people", CLINIC, [Laplace(epsilon=1), Gaussian(rho=2)])
     for alone, shared in zip(one.prices, two.prices, strict=True):
         assert alone.guarantee == shared.guarantee
-    # Twice the scale, and 120 times that for the sum; sigma grows by the root.
+    # Twice the scale, and 60 times that for ages around 60; sigma grows by the root.
     p = math.exp(-1 / 2)
     assert two.prices[0].expected_error[1] == pytest.approx(2 * p / (1 - p * p))
     assert two.prices[1].expected_error[0] == pytest.approx(
-        120 * math.sqrt(2) * one.prices[1].expected_error[0], rel=1e-6
+        60 * math.sqrt(2) * one.prices[1].expected_error[0], rel=1e-6
     )
 
 

@@ -46,8 +46,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Mean:
-    """The parts ``total`` over ``count``, within [lower, upper]; all three in units of
-    10^-digits."""
+    """``origin`` and the parts ``total`` over ``count``, which is within [lower, upper]; all in
+    units of 10^-digits. The total is of numbers less the origin."""
 
     name: str
     total: int
@@ -55,15 +55,16 @@ class Mean:
     lower: int
     upper: int
     digits: int
+    origin: int = 0
 
     def estimate(self, cells: Cells, spans: Spans) -> Estimate:
         unit, digits = 10**self.digits, self.digits + _MORE
-        value = self.within(Fraction(cells[self.total][0], max(cells[self.count][0], 1)))
-        low, high = self.ends(spans)
+        found = self.within(Fraction(cells[self.total][0], max(cells[self.count][0], 1)))
+        value, low, high = (self.origin + end for end in (found, *self.ends(spans)))
         return Estimate(nearest(value / unit, digits), outwards(low / unit, high / unit, digits))
 
     def ends(self, spans: Spans) -> tuple[Fraction, Fraction]:
-        """Between which the exact mean lies, in units."""
+        """Between which the exact mean lies, less the origin, in units."""
         (least, most), (few, many) = spans[self.total][0], spans[self.count][0]
         few, many = max(few, 1), max(many, 1)
         low = Fraction(least, many if least > 0 else few)

@@ -111,8 +111,10 @@ class Aggregates:
         return Item(text, self._mean_of(term, name or _plain(text)))
 
     def _mean_of(self, term: Term, name: str) -> Mean:
-        total, count = self._part("sum", term), self._part("rows")
-        return Mean(name, total, count, *term.kind.codes, term.kind.digits)
+        """Read around the middle of the bounds: so one unit moves it by as little as can be."""
+        centred, origin = _centred(term)
+        total, count = self._part("sum", centred), self._part("rows")
+        return Mean(name, total, count, *centred.kind.codes, term.kind.digits, origin)
 
     def _spread(self, node: exp.Expr, name: str | None) -> Item:
         self._source.expect(node, type(node), "this")
@@ -124,7 +126,10 @@ class Aggregates:
         called = ("STDDEV" if root else "VAR") + ("_SAMP" if sample else "_POP")
         text = f"{called}({self._write.term(term)})"
         # What is cut off here lies far below the noise of so large squares.
-        coarse = arithmetic.rounded(term, math.isqrt(_LARGEST_SQUARES // self._scope.joined.rows))
+        centred, _ = _centred(term)
+        coarse = arithmetic.rounded(
+            centred, math.isqrt(_LARGEST_SQUARES // self._scope.joined.rows)
+        )
         factor = coarse.factor if isinstance(coarse, Rounded) else 1
         try:
             squares = self._part("sum", arithmetic.times(coarse, coarse))
@@ -229,6 +234,16 @@ def _constant(value: Fraction) -> str:
     """A constant number as SQL writes it."""
     found = arithmetic.literal(value)
     return found.kind.show(found.code)
+
+
+def _centred(term: Term) -> tuple[Term, int]:
+    """A number less the middle of its bounds, and that middle in units of its last digit; a truth
+    as it is."""
+    middle = sum(term.kind.codes) // 2
+    if middle == 0 or isinstance(term.kind, Boolean):
+        return term, 0
+    constant = arithmetic.literal(Fraction(middle, 10**term.kind.digits))
+    return arithmetic.minus(term, constant), middle
 
 
 def _plain(text: str) -> str:
