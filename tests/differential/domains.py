@@ -104,6 +104,8 @@ def domain(node: Expr, tables: Mapping[str, Table | PublicTable]) -> Domain:
         case Case(branches, otherwise):
             found = [domain(e, tables) for _, e in branches]
             return _hull([*found, domain(otherwise, tables)])
+        case Arith("*", left, right) if left == right:
+            return _square(domain(left, tables))
         case Arith(sign, left, right):
             return _arithmetic(sign, domain(left, tables), domain(right, tables))
         case Neg(inner) | Abs(inner) | Clamp(inner) | Part(_, inner) | Trunc(_, inner):
@@ -142,6 +144,13 @@ def _arithmetic(sign: str, left: Domain, right: Domain) -> Domain:
         return Domain("number", left.lower - right.upper, left.upper - right.lower, digits)
     ends = [a * b for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
     return Domain("number", min(ends), max(ends), left.digits + right.digits)
+
+
+def _square(of: Domain) -> Domain:
+    """Of an expression with itself, which is not negative."""
+    ends = sorted(end * end for end in (of.lower, of.upper))
+    least = Fraction(0) if of.lower <= 0 <= of.upper else ends[0]
+    return Domain("number", least, ends[1], 2 * of.digits)
 
 
 def _of_one(node: Neg | Abs | Clamp | Part | Trunc, inner: Domain) -> Domain:

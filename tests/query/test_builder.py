@@ -106,11 +106,17 @@ def test_names_are_taken_exactly() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [float("nan"), float("inf"), Decimal("NaN"), Fraction(1, 3), None, b"x", NEW_YEAR.ctime],
-)
+    [float("nan"), float("inf"), Decimal("NaN"), Decimal("1E+999999999"), Decimal("-1E-999999999"),
+     Fraction(1, 3), None, b"x", NEW_YEAR.ctime],
+)  # fmt: skip
 def test_what_is_no_constant_is_refused(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^value: "):
         sql.written(value)
+
+
+def test_the_negative_of_a_negative_is_no_comment() -> None:
+    built = sql.table("people").where(-sql.written(-5) < AGE).select(sql.count())
+    assert parse(built.sql, CLINIC).text == 'SELECT COUNT(*) FROM "people" WHERE "age" >= 6'
 
 
 def test_a_condition_is_not_true_or_false() -> None:

@@ -162,3 +162,10 @@ l = 4
 def test_any_text_is_judged(text: str) -> None:
     assert check_declaration(text).problems
     assert all(0 < line <= len(text.splitlines()) for line in lines_of(text).values())
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000, "a = " + "{ b = " * 5000])
+def test_a_text_that_nests_too_deep_is_refused(text: str) -> None:
+    assert "deep" in str(check_declaration(text).problems[0])
+    with pytest.raises(DataError, match="deep"):
+        parse_declaration(text)

@@ -46,7 +46,7 @@ class Expression:
         return written(other)._with("*", self)
 
     def __neg__(self) -> Expression:
-        return Expression(f"(-{self.sql})")
+        return Expression(f"(- {self.sql})")  # -- would begin a comment
 
     def __abs__(self) -> Expression:
         return Expression(f"ABS({self.sql})")
@@ -218,6 +218,10 @@ def case(
     return Expression(f"CASE {whens} ELSE {written(otherwise).sql} END")
 
 
+#: Of a number, in digits: 1E+999999999 is short, and its digits fill the memory.
+_LONGEST = 100
+
+
 def written(value: object) -> Expression:
     """A constant as SQL; an expression as it is. Raises ParameterError for anything else."""
     match value:
@@ -238,14 +242,16 @@ def written(value: object) -> Expression:
 
 def _decimal(value: float | Decimal | Fraction) -> str:
     exact = Decimal(repr(value)) if isinstance(value, float) else value
-    if isinstance(exact, Decimal) and exact.is_finite():
+    if isinstance(exact, Decimal) and exact.is_finite() and abs(exact.adjusted()) <= _LONGEST:
         return format(exact, "f")
     if isinstance(exact, Fraction):
         for digits in range(16):
             code = exact * 10**digits
             if code.denominator == 1:
                 return decimal_text(int(code), digits)
-    raise ParameterError("value", f"must be a number with finitely many decimals, got {value!r}")
+    raise ParameterError(
+        "value", f"must be a number of finitely many digits, at most 100, got {value!r}"
+    )
 
 
 def _name(name: str) -> str:

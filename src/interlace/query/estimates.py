@@ -37,6 +37,7 @@ class Cell:
     name: str
     part: int
     digits: int
+    uses = 1
 
     def estimate(self, cells: Cells, spans: Spans) -> Estimate:
         low, high = spans[self.part][0]
@@ -56,6 +57,7 @@ class Mean:
     upper: int
     digits: int
     origin: int = 0
+    uses = 2
 
     def estimate(self, cells: Cells, spans: Spans) -> Estimate:
         unit, digits = 10**self.digits, self.digits + _MORE
@@ -86,6 +88,7 @@ class Spread:
     mean: Mean
     sample: bool
     root: bool
+    uses = 3
 
     def estimate(self, cells: Cells, spans: Spans) -> Estimate:
         count = max(cells[self.mean.count][0], 1)
@@ -125,6 +128,11 @@ class Quantile:
     codes: tuple[int, ...]
     digits: int
     day: bool
+
+    @property
+    def uses(self) -> int:
+        """Of how many noisy numbers of a group it is made."""
+        return len(self.codes)
 
     def estimate(self, cells: Cells, spans: Spans) -> Estimate:
         share, counts = Fraction(self.share), cells[self.part]

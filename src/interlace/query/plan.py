@@ -26,6 +26,9 @@ from interlace.query.text import Writer, sql_of
 #: one of them: so every exact answer stays within 2^70 and its arithmetic within 128 bits.
 MOST_UNITS = 2**30
 LARGEST_SENSITIVITY = 2**40
+#: So many noisy numbers may go into the items of an answer, each counted for each item: what is made of
+#: them is made after the draw, which should take seconds at most.
+MOST_USES = 2**16
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,12 @@ class Plan:
                 f"asks for {shown(self.size)} noisy numbers, and the limit is {MOST_KEYS:,}: group by "
                 "fewer keys, or by wider buckets",
             )
+        if self.uses > MOST_USES:
+            raise ParameterError(
+                "sql",
+                f"has items that take {shown(self.uses)} noisy numbers, and the limit is "
+                f"{MOST_USES:,}: ask for fewer items at once",
+            )
         if self.sensitivity.linf > LARGEST_SENSITIVITY:
             raise ParameterError(
                 "sql",
@@ -76,6 +85,12 @@ class Plan:
 
     def __hash__(self) -> int:
         return hash(self.text)  # once for all: its parts hold long lists
+
+    @property
+    def uses(self) -> int:
+        """How many noisy numbers its items are made of, for all groups together."""
+        groups = math.prod(len(key.codes) for _, key in self.keys)
+        return groups * sum(item.column.uses for item in self.items)
 
     @property
     def size(self) -> int:

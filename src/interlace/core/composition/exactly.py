@@ -47,8 +47,9 @@ LARGEST_LOSS = 10**6
 
 #: Discrete Gaussian noise from this sigma on is not listed value by value.
 WIDEST_LISTED = 4
-#: Rounded Gaussian noise between these is summed cell by cell where it is tilted to.
-ROUNDED = (1, 1024)
+#: Rounded Gaussian noise between these, values at most so many sigma apart, is summed cell by cell
+#: where it is tilted to.
+ROUNDED, FARTHEST_ROUNDED = (1, 1024), 100
 
 Found = tuple[Interval, str]
 """An enclosure, and the rule that gave it."""
@@ -258,7 +259,7 @@ def _atoms(terms: Terms, direction: Direction, *, upper: bool) -> list[tuple[Ato
 def _wide(loss: PrivacyLoss) -> TypeGuard[DiscreteGaussian | RoundedGaussian]:
     """Whether a formula, or sums that follow the tilt, serve better than atoms."""
     if isinstance(loss, RoundedGaussian):
-        return ROUNDED[0] <= loss.sigma <= ROUNDED[1]
+        return ROUNDED[0] <= loss.sigma <= ROUNDED[1] and loss.mu <= FARTHEST_ROUNDED
     return isinstance(loss, DiscreteGaussian) and loss.sigma >= WIDEST_LISTED
 
 

@@ -86,6 +86,8 @@ def check_declaration(text: str) -> Checked:
         at = re.search(r"line (\d+)", str(error))
         line = int(at[1]) if at else None
         return Checked((Problem("declaration", line, f"is not TOML: {error}"),), None)
+    except RecursionError:
+        return Checked((Problem("declaration", None, "nests too deep"),), None)
     walk = _Walk(lines_of(text))
     walk.declaration(value)
     if not walk.problems:

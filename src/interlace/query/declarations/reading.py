@@ -66,6 +66,8 @@ def parse_declaration(text: str) -> Declaration:
         value = tomllib.loads(text, parse_float=decimal.Decimal)  # 0.1 stays 0.1
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"the declaration is not TOML: {error}") from None
+    except RecursionError:
+        raise DataError("the declaration nests too deep: no declaration needs that") from None
     _check_keys(
         value, "declaration", required=("name", "unit", "tables"), optional=("domain", "public")
     )

@@ -90,11 +90,16 @@ class Grid:
         once = np.flatnonzero(count == 1)
         for i in range(0, once.size, _TOGETHER):
             phi *= self._factor(epsilon[once[i : i + _TOGETHER]], down[once[i : i + _TOGETHER]])
+        # Both exponentials' arguments are off by some roundings of x.
+        error += once.size * CHAIN * 2
+        error += self.t * (float(epsilon[once].sum()) * 16 * UNIT * (1 + 1e-9))
         for i in np.flatnonzero(count != 1).tolist():
-            phi *= power(self._factor(epsilon[i : i + 1], down[i : i + 1]), int(count[i]))
-        # Both exponentials' arguments are off by some roundings of x; and a power by n times that.
-        error += float(count.sum()) * CHAIN * 2
-        error += self.t * (float(epsilon @ count) * 16 * UNIT * (1 + 1e-9))
+            factor = self._factor(epsilon[i : i + 1], down[i : i + 1])
+            phi *= power(factor, int(count[i]))
+            off = 2 * CHAIN + self.t * (float(epsilon[i]) * 16 * UNIT * (1 + 1e-9))
+            # (|f| + d)^n - |f|^n is at most n d (|f| + d)^(n - 1).
+            exponent = (float(count[i]) - 1) * np.log(np.abs(factor) * (1 + CHAIN) + off)
+            error += float(count[i]) * off * np.exp(np.clip(exponent, -690.0, 690.0)) * (1 + 1e-6)
 
     def _times_normal(self, loss: GaussianLoss, c: float, phi: Complexes, error: Floats) -> None:
         """e^(-mu^2 t^2/2 + i mu^2 (c + 1/2) t), FORMULAS 2.11."""
