@@ -89,7 +89,7 @@ def _statement(
     rows = _rows(plan, names, terms, parts[0], catalog)
     single = plan.joined.rows == 1
     if single and not any(part.clamp for part in parts):
-        numbers = [_or_zero(_added(terms, part)) for part in parts]
+        numbers = [_or_zero(_added(terms, part), keys) for part in parts]
         return _grouped(rows.select(*groups, *numbers, copy=False), len(keys)).sql(dialect)
     if not any(part.per_unit for part in parts):
         numbers = [_added(terms, part) for part in parts]
@@ -102,7 +102,7 @@ def _statement(
     rows = _grouped(rows.select(*groups, *named, copy=False), len(keys)).group_by(unit, copy=False)
     again = [column(_UNITS, f"g{i}") for i in range(len(keys))]
     totals = [
-        _or_zero(exp.Sum(this=_clamped(column(_UNITS, f"a{i}"), part)))
+        _or_zero(exp.Sum(this=_clamped(column(_UNITS, f"a{i}"), part)), keys)
         for i, part in enumerate(parts)
     ]
     outer = exp.select(*again, *totals, copy=False).from_(rows.subquery(_UNITS), copy=False)
@@ -162,9 +162,19 @@ def _added(terms: Terms, part: Part) -> exp.Expr:
 
 
 def _clamped(number: exp.Expr, part: Part) -> exp.Expr:
-    return least(greatest(number, integer(part.bounds[0])), integer(part.bounds[1]))
+    """What a unit adds, within the part's bounds; a sum of numbers of one sign keeps to 0 by
+    itself."""
+    lower, upper = part.bounds
+    least_code, most_code = (1, 1) if part.term is None else part.term.kind.codes
+    if lower or least_code < 0:
+        number = greatest(number, integer(lower))
+    return least(number, integer(upper)) if upper or most_code > 0 else number
 
 
-def _or_zero(total: exp.Expr) -> exp.Expr:
-    """A sum over no row is NULL; the answer is 0."""
-    return exp.Coalesce(this=total, expressions=[integer(0)])
+def _or_zero(total: exp.Expr, keys: Sequence[Key]) -> exp.Expr:
+    """Without keys a sum over no row is NULL; the answer is 0."""
+    return (
+        total
+        if keys or isinstance(total, exp.Count)
+        else exp.Coalesce(this=total, expressions=[integer(0)])
+    )
