@@ -149,7 +149,14 @@ def test_the_best_analyst_found_reaches_98_percent() -> None:
         for k, (n, copies) in enumerate([(31, 2), (14, 2), (22, 2)])
     ]
     rule = Reach.of(_log(Fraction(8)), delta)
-    assert Fraction(98, 100) * delta < _reached(rule, 8, menu) <= delta
+    found = AdaptiveGame(menu, Admitting(rule, rule.start())).worst(exp_epsilon=8)
+    assert Fraction(98, 100) * delta < found.lower == found.upper <= delta
+    # It is shown in docs/filters.md.
+    assert str(found.strategy).splitlines() == [
+        "response 0",
+        "  on 0: response 2",
+        "    on 0: response 1",
+    ]
 
 
 def test_a_budget_too_large_would_be_seen() -> None:
