@@ -22,19 +22,8 @@ from interlace.query.parse import parse
 from interlace.query.schema import Dataset, Table
 from tests.effort import examples
 from tests.engines import strategies
+from tests.engines.datasets import KEY, TYPES
 from tests.engines.reference import Question, Raw, answer
-
-KEY = b"the key of these tests"
-TYPES = pa.schema(
-    [
-        ("id", pa.int64()),
-        ("amount", pa.float64()),
-        ("price", pa.float64()),
-        ("test", pa.string()),
-        ("seen", pa.date32()),
-        ("male", pa.bool_()),
-    ]
-)
 
 
 @dataclass(frozen=True)
